@@ -449,7 +449,8 @@ func (f *function) scatter(n *loops.Nest) {
 	f.close()
 }
 
-// fewThreads is the number of threads up to which a scatter-add divides target elements by residue classes.
+// fewThreads is how many threads a scatter-add should have. With fewer, it divides target elements by residue
+// classes.
 const fewThreads = 1 << 12
 
 // turns returns an upper bound of the number of iterations of loops over vars, at most fewThreads * threads.

@@ -15,8 +15,8 @@ import (
 const leastScan = 32
 
 // scan writes a prefix or suffix reduction. A block scans a row in chunks of one element per thread
-// (Hillis-Steele), adds the total of the chunks before, and stores all prefixes. A result then is a load of
-// the prefix at its bound. scan returns false if the nest is no such scan.
+// (Hillis-Steele), combines each chunk with the total of those before, and stores all prefixes. A result then
+// is a load of the prefix at its bound. scan returns false if the nest is no such scan.
 func (f *function) scan(n *loops.Nest) bool {
 	s := n.Statements[0]
 	r := s.Value.Reduction

@@ -180,8 +180,7 @@ func (b *Builder) Input(pointer int) Value {
 	return Value(b.add(node{op: opInput, a: none, b: none, c: none, at: pointer}))
 }
 
-// LoadKind returns the elements at a pointer, converted from kind k. Loads and stores of kinds keep their
-// order.
+// LoadKind returns the elements at a pointer, converted from kind k. The load keeps its order with stores.
 func (b *Builder) LoadKind(pointer int, k Kind) Value {
 	b.mixed = true
 	return Value(b.add(node{op: opLoad, a: none, b: none, c: none, at: pointer, kind: k}))

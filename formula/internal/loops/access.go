@@ -6,15 +6,15 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// access is an analyzed load or store, with an affine offset.
+// access is a load or store with the affine forms of its subscripts and of its offset, in elements.
 type access struct {
 	offset form
 	idx    []form
 	ext    []int
-	open   []int // the dimensions whose bounds are not proved
+	open   []int // the dimensions whose subscripts are not proved to be in bounds
 }
 
-// accessOf analyzes a read.
+// accessOf computes the affine forms of a read.
 func accessOf(r *term.Read) *access {
 	a := &access{ext: make([]int, len(r.Ext))}
 	for i, n := range r.Ext {
@@ -46,14 +46,15 @@ func reads(n *term.Term, visit func(*term.Read)) {
 	})
 }
 
-// forms calls visit for every affine form in a value: offsets of accesses, and integers that are used as
-// numbers.
+// forms calls visit for every affine form in a value: offsets of accesses, subscripts of accesses that loops
+// check, and other integers.
 func forms(n *term.Term, visit func(form)) { walker{visit, false}.forms(n) }
 
 // walker visits affine forms.
 type walker struct {
 	visit func(form)
-	// open says that the subscripts of an access are visited that loops check, not all if loops check one.
+	// open says that, of an access whose bounds loops check, only the subscripts of the open dimensions are
+	// visited.
 	open bool
 }
 

@@ -8,11 +8,12 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// affine is a chain of up to three operations with scalars on a register, fused into one primitive: (x -
-// less)*times + plus. Each operation is rounded separately, so that fusion does not change bits.
+// affine is a chain of up to three operations of a register and scalars that one instruction computes: (x -
+// less)*times + plus. Each operation is rounded separately, so that the chain has the bits of separate
+// operations.
 type affine[T simd.Float] struct {
 	x                 int        // the register of x
-	less, times, plus operand[T] // scalars; without code if absent
+	less, times, plus operand[T] // operands that are uniform in a strip; without code if absent
 }
 
 // negative returns the negated scalar.
@@ -25,8 +26,8 @@ func negative[T simd.Float](x operand[T]) operand[T] {
 	return out
 }
 
-// affineOf returns the chain that computes a register, if it can be extended (fits), or else an empty chain
-// on the register.
+// affineOf returns the chain that computes a register, if fits allows to extend it. Otherwise it returns an
+// empty chain on the register.
 func (z *vectorizer[T]) affineOf(reg int, fits func(affine[T]) bool) affine[T] {
 	if a, ok := z.affine[reg]; ok && fits(a) {
 		return a
@@ -62,8 +63,8 @@ func (z *vectorizer[T]) plus(x, y operand[T]) int {
 	return z.joinedTo(x.reg, a)
 }
 
-// joinedTo emits a chain into a new register. The shorter chain in register before is dropped later if
-// nothing else uses it.
+// joinedTo emits chain a into a new register. before is the register of the chain that a extends: strip.drop
+// removes its instruction if nothing else uses it.
 func (z *vectorizer[T]) joinedTo(before int, a affine[T]) int {
 	if a.x != before {
 		z.strip.replaced[before] = true
@@ -73,7 +74,7 @@ func (z *vectorizer[T]) joinedTo(before int, a affine[T]) int {
 	return r
 }
 
-// The scalars of opAffine. Low is the low part of less, which T rounds off.
+// Numbers of the scalars of opAffine. Low is the rounding error of less in T.
 const (
 	affineLess = iota
 	affineLow
@@ -82,7 +83,7 @@ const (
 	affineNumbers
 )
 
-// instruction returns the instruction of the chain.
+// instruction returns the shortest instruction that computes the chain.
 func (a affine[T]) instruction() instruction[T] {
 	less, times, plus := a.less.scalar != nil, a.times.scalar != nil, a.plus.scalar != nil
 	single := func(op simd.Binary, y operand[T]) instruction[T] {
@@ -102,7 +103,7 @@ func (a affine[T]) instruction() instruction[T] {
 	return instruction[T]{op: opAffine, uses: []int{a.x}, numbers: numbers}
 }
 
-// lowOf returns the rounding error y - high, in T.
+// lowOf returns y - high in T: the rounding error of high, which is y rounded to T.
 func lowOf[T simd.Float](y float64, high T) T {
 	if math.IsInf(float64(high), 0) {
 		return 0
@@ -110,7 +111,8 @@ func lowOf[T simd.Float](y float64, high T) T {
 	return T(y - float64(high))
 }
 
-// drop removes dead instructions that a longer chain replaces. Stores stay.
+// drop removes instructions whose chain a longer chain replaces, if nothing uses their registers. Stores
+// stay.
 func (p *strip[T]) drop() {
 	used := map[int]bool{}
 	dead := make([]bool, len(p.code))
@@ -125,7 +127,7 @@ func (p *strip[T]) drop() {
 	p.remove(func(i int) bool { return dead[i] })
 }
 
-// remove removes the dead instructions, and adjusts branches.
+// remove removes instructions that are dead, and shortens branches over them.
 func (p *strip[T]) remove(dead func(i int) bool) {
 	var code []instruction[T]
 	for i, in := range p.code {

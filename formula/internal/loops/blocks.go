@@ -2,12 +2,13 @@ package loops
 
 import "os"
 
-// blockSizes are the sizes of the blocks that the units of a group compute in turn.
+// blockSizes are the sizes of blocks of iterations. The units of a group compute a block one after the other,
+// so that temporaries stay in the cache.
 type blockSizes struct {
 	elements int // approximate elements of a block
 	rows     int // minimum rows of matrix products in a block
-	columns  int // minimum results of sums over rows in a block, of which each row has these as neighbors
-	least    int // minimum size in bytes of a temporary of which shares keep one block
+	columns  int // minimum results in a block, along the vectorized index, of sums over an outer index
+	least    int // minimum size in bytes of a temporary of which a share keeps only a block
 }
 
 // blocks are the sizes in use. OPGEN_BLOCKS=small makes blocks tiny, so that tests on small tensors have

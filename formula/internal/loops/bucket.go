@@ -13,7 +13,7 @@ import (
 // sum(b if expert[b] == e: x[b]). It becomes two statements: one initializes the result with the identity,
 // and one scatters each element into its segment.
 
-// histogram returns the scatter statement of a segment reduction, or nil if s is not one.
+// histogram returns the scatter statement of a segment reduction. It returns nil for other statements.
 func histogram(s *statement) *statement {
 	r := s.reduction()
 	if r == nil || s.add || s.guard != nil || s.left.Which != nil {
@@ -65,9 +65,9 @@ func histogram(s *statement) *statement {
 }
 
 // spread returns the statement of a ragged scatter: it adds each element to all results in a range that
-// tensors bound, as in total[e] = sum(r if first[r] <= e && e < first[r + 1]: x[r]). It loops over the
-// elements and their ranges, and not over all elements for each result. It returns nil if s is another
-// statement.
+// tensors bound, as in total[e] = sum(r if first[r] <= e && e < first[r + 1]: x[r]). The statement loops over
+// the elements and their ranges, not over all elements for each result. spread returns nil for other
+// statements.
 func spread(s *statement) *statement {
 	r := s.reduction()
 	conditions := term.Conjuncts(r.Guard)
@@ -90,8 +90,8 @@ func spread(s *statement) *statement {
 	return nil
 }
 
-// assign substitutes gathered integers for indices. Elements with an integer out of bounds are skipped.
-// Nested reductions are computed for all elements, so there the integer is clamped.
+// assign substitutes gathered integers for indices in n. The scatter skips elements whose integer is out of
+// bounds. Nested reductions are computed for these elements too, so there the integer is clamped.
 func assign(n *term.Term, to map[*term.Variable]*term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -131,7 +131,7 @@ func assigned(g *term.Term, s *statement) (v *term.Variable, x *term.Term, dim i
 	return nil, nil, 0
 }
 
-// scattered reports whether a statement is a segment reduction that loops do not support.
+// scattered reports whether a statement is a segment reduction for which there are no loops.
 func scattered(s *statement) bool {
 	r := s.reduction()
 	if r == nil || s.add || s.guard != nil {
@@ -148,7 +148,7 @@ func scattered(s *statement) bool {
 	})
 }
 
-// histogram adds the statements of a segment reduction; false if n is not one.
+// histogram adds the statements of segment reduction n. It returns false if n is another statement.
 func (z *normalizer) histogram(n *statement) bool {
 	into := histogram(n)
 	if into == nil {
@@ -186,7 +186,7 @@ func (z *normalizer) readsTarget(s *statement) bool {
 	return found
 }
 
-// foldedOf returns the identity of a reduction.
+// foldedOf returns the identity of a reduction of elements of a kind.
 func foldedOf(kind reduction.Kind, of term.Kind) *term.Term {
 	if of == term.Integer {
 		return term.Number(kind.IntegerIdentity())
@@ -194,7 +194,8 @@ func foldedOf(kind reduction.Kind, of term.Kind) *term.Term {
 	return term.RealNumber(kind.Identity())
 }
 
-// aside scatters into a temporary of the accumulator type, and then copies it to the result.
+// aside adds the statements of segment reduction n, with scatter statement into, by way of a temporary of the
+// accumulator type, which is copied to the result.
 func (z *normalizer) aside(n, into *statement) {
 	l := &program.Local{Name: "t", Kind: n.value.Kind, Slot: -1, Old: -1}
 	read := &term.Read{Count: 1, Text: "t"}
@@ -272,7 +273,7 @@ func uses(s *program.Statement, t int) int {
 }
 
 // joinedWith matches a value that combines an element of a tensor with another real value, by the operation
-// of a kind of reduction, and returns the other value and the load.
+// of a reduction. It returns the other value and the load of the element.
 func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term, read *term.Read, ok bool) {
 	if op, f := term.JoinOf(kind); n.Op != op || n.Func != f {
 		return nil, nil, false
@@ -285,8 +286,8 @@ func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term
 	return nil, nil, false
 }
 
-// folded adds the fused statements of value n and segment reduction h; false if their elements do not
-// correspond.
+// folded adds the statements of n, into whose result it scatters segment reduction h. It returns false if the
+// subscripts of n and h do not correspond.
 func (z *normalizer) folded(n, h *statement) bool {
 	into := histogram(h)
 	if into == nil || z.tensors[n.target].Add && into.fold != reduction.Sum {

@@ -1,9 +1,9 @@
 package loops
 
-// byElement reports whether a group is elementwise: its n iterations access, of every tensor with n
-// elements, only the element with the number of the iteration, and do not write other tensors. A share then
-// accesses only the elements of its iterations, so ranges of the group may interleave with ranges of other
-// elementwise groups. The answer depends on the accesses only, not on how statements were fused.
+// byElement reports whether a group is elementwise. Each of its n iterations accesses, of tensors with n
+// elements, only the element with the number of the iteration. It writes no tensor of another size. Ranges of
+// the group may then interleave with ranges of other elementwise groups. The answer depends on accesses only,
+// not on how statements were fused.
 func (c *compiler[T]) byElement(g *bundleGroup) bool {
 	n := box(g.bundles[0].vars[:g.depth])
 	for _, b := range g.bundles {

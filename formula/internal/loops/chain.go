@@ -5,14 +5,15 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// chain is a sum of values times products that leave one factor out, such as the gradient of a cumulative
-// product (see term.Chain), in one pass over the values and one over the factors. It accumulates in float64.
+// chain computes a sum of values, each times a product that leaves out the factor at the result's index, such
+// as the gradient of a cumulative product (see term.Chain). It makes one pass over the values and one over
+// the factors, and accumulates in float64.
 type chain[T simd.Float] struct {
 	scan[T]      // over the values
 	times    int // slot of the product's index
 	from, to func(*state[T]) int
 	factors  strip[T] // computes factors
-	factor   int      // the register of factors
+	factor   int      // the register of the factors
 }
 
 // chainUnit compiles a chain.
@@ -26,8 +27,8 @@ func (k *unitCompiler[T]) chainUnit(st *statement, c *term.Chain) unit[T] {
 	return u
 }
 
-// countedStrip returns code for x over a strip of index v, with other where the guard fails, and the
-// register of the result.
+// countedStrip returns code that computes x over a strip of index v, or other where guard fails. It also
+// returns the register of the result.
 func (k *unitCompiler[T]) countedStrip(v *term.Variable, guard, x *term.Term, other float64) (strip[T], int) {
 	if guard != nil {
 		x = term.Conditional(guard, x, term.RealNumber(other))
@@ -38,7 +39,8 @@ func (k *unitCompiler[T]) countedStrip(v *term.Variable, guard, x *term.Term, ot
 	return z.strip, reg
 }
 
-// resultStrip returns code that stores results over a strip of index v, and the register of the results.
+// resultStrip returns code that stores statement st over a strip of index v, and the register from which it
+// stores.
 func (k *unitCompiler[T]) resultStrip(st *statement, v *term.Variable) (strip[T], int) {
 	z := newVectorizer(k.compiler, v)
 	reg := z.register(true)
@@ -54,7 +56,7 @@ func (u *chain[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, y) })
 }
 
-// row computes the results of one row.
+// row computes all results of one row. y is the register of results.
 func (u *chain[T]) row(s *state[T], y []T) {
 	first, end := u.bounds(s)
 	if first >= end {
@@ -87,7 +89,8 @@ func (u *chain[T]) row(s *state[T], y []T) {
 	}
 }
 
-// fetch computes len(to) values over an index, from first on.
+// fetch sets to to the values that code computes in register reg for consecutive values of an index, from
+// first on. place is the slot of the index.
 func fetch[T simd.Float](s *state[T], code *strip[T], place, reg, first int, to []float64) {
 	for done := 0; done < len(to); done += stripLength {
 		s.vars[place] = first + done
@@ -97,9 +100,9 @@ func fetch[T simd.Float](s *state[T], code *strip[T], place, reg, first int, to 
 	}
 }
 
-// after computes a chain whose sums are suffixes. A backward pass over the results sums the values, times
-// the factors after the result's index. A forward pass multiplies by the factors before the index. An empty
-// sum is 0, whatever the factors are.
+// after computes a chain whose sums are suffixes. A backward pass over the results sums the values, and
+// multiplies by the factors behind the result's index. A forward pass multiplies by the factors before the
+// index. An empty sum is 0 whatever the factors are.
 func (u *chain[T]) after(s *state[T], values, factors, results []float64, first, from int) {
 	sum, next := 0.0, len(values)
 	for p := u.count - 1; p >= 0; p-- {

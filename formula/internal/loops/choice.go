@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// condition compiles a condition to a register of 1 and 0.
+// condition compiles a condition, and returns a register with 1 where it holds and 0 elsewhere.
 func (z *vectorizer[T]) condition(n *term.Term) int {
 	switch n.Op {
 	case term.Element:
@@ -44,7 +44,8 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 	return z.lanes(n)
 }
 
-// compareIntegers compiles a comparison of integers. T need not represent them exactly.
+// compareIntegers compiles a comparison of integers, which is exact even for integers that T does not
+// represent. It returns a register of 1 and 0.
 func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	f := linear(n.Args[0]).plus(linear(n.Args[1]), -1)
 	if f.hidden(z.v) {
@@ -58,12 +59,12 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	return z.give(instruction[T]{op: opStretch, relation: n.Op, from: z.count(f, z.c.difference(n)), numbers: numbers})
 }
 
-// farthest bounds differences of integers, and subscripts: all values beyond are out of bounds of every
-// extent.
+// farthest is the greatest absolute value of a subscript or of a difference of integers; larger ones are
+// clamped. It is out of bounds of every extent.
 const farthest = math.MaxInt/2 + 1
 
-// difference returns code for the difference of a comparison's operands. It saturates, since elements of
-// tensors may be so far apart that the difference would overflow.
+// difference returns code for the difference of a comparison's operands, clamped to [-farthest, farthest]:
+// elements of tensors may be so far apart that the difference would overflow.
 func (c *compiler[T]) difference(n *term.Term) func(*state[T]) int {
 	x, y := c.value(linear(n.Args[0])), c.value(linear(n.Args[1]))
 	return func(s *state[T]) int {
@@ -86,8 +87,8 @@ func fillStretch[T simd.Float](z []T, lo, hi int, inside, outside T) {
 	fill(z[hi:], outside)
 }
 
-// chooseStretch compiles a choice of two uniform values by a comparison of integers that is affine in the
-// variable; false if n is another choice.
+// chooseStretch compiles a choice of two uniform values, if the condition compares integers whose difference
+// is affine in the vectorized index. It returns false for other choices.
 func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	c := n.Args[0]
 	if n.Args[1].Uses(z.v) || n.Args[2].Uses(z.v) || len(c.Args) != 2 || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
@@ -110,8 +111,8 @@ func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	return z.give(instruction[T]{op: opStretch, relation: c.Op, from: z.count(f, z.c.difference(c)), numbers: numbers}), true
 }
 
-// stretch returns the interval of i in [0, n) in which first + i*step compares with 0 by op. For Unequal it
-// returns the complement.
+// stretch returns the interval of i in [0, n) for which first + i*step stands in relation op to 0. For
+// Unequal it returns the interval for which they are equal.
 func stretch(op term.Op, first, step, n int) (lo, hi int) {
 	if op == term.Less {
 		first++ // now it must be at most 0
@@ -133,8 +134,8 @@ func stretch(op term.Op, first, step, n int) (lo, hi int) {
 	return min(n, max(0, -shape.FloorDiv(-first, -step))), n
 }
 
-// choose compiles a conditional expression. If the condition is uniform in a strip, only one operand is
-// computed.
+// choose compiles a conditional expression. If the condition is uniform in a strip, only the selected operand
+// is computed.
 func (z *vectorizer[T]) choose(n *term.Term) int {
 	if !n.Args[0].Uses(z.v) {
 		return z.branch(n)
@@ -155,7 +156,8 @@ func (z *vectorizer[T]) choose(n *term.Term) int {
 	return z.give(in)
 }
 
-// positiveOf returns x and true for a condition x > 0, and otherwise the condition and false.
+// positiveOf returns x and true for a condition x > 0. For other conditions it returns the condition and
+// false.
 func positiveOf(n *term.Term) (*term.Term, bool) {
 	if n.Op == term.Less && n.Args[1].Kind == term.Real {
 		if v, known := n.Args[0].Settled(); known && v == 0 {
@@ -165,7 +167,7 @@ func positiveOf(n *term.Term) (*term.Term, bool) {
 	return n, false
 }
 
-// branch compiles a choice by a condition that is uniform in a strip.
+// branch compiles a conditional expression whose condition is uniform in a strip.
 func (z *vectorizer[T]) branch(n *term.Term) int {
 	holds, r := z.c.condition(n.Args[0]), z.register(false)
 	fails := func(s *state[T]) bool { return !holds(s) }

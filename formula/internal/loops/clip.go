@@ -6,8 +6,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// clipped moves conditions that bound one index by constants from the guard of an accumulation into the range
-// of the index: what such a condition leaves out takes no time. A range stays where nothing would be left.
+// clipped removes conditions that bound one index by constants from the guard of an accumulation, and narrows
+// the range of the index instead: iterations that the condition excludes then take no time. A condition that
+// would leave an empty range stays.
 func clipped(s *statement) {
 	if !s.add || s.guard == nil {
 		return
@@ -58,8 +59,9 @@ func clipped(s *statement) {
 	s.vars, s.left, s.value, s.guard = vars, &left, s.value.Substitute(to), term.All(conditions...).Substitute(to)
 }
 
-// unbounded removes from the guard of an accumulation the bounds checks of looked-up places, if the guard has
-// those of all places: loops check such places by themselves, and skip those out of bounds.
+// unbounded removes bounds checks of gathered subscripts from the guard of an accumulation, if the guard
+// checks all subscripts of the target. Loops check such subscripts themselves, and skip elements out of
+// bounds.
 func unbounded(s *statement) {
 	if !s.add || s.guard == nil || s.left.Which != nil || s.ragged != nil {
 		return
@@ -89,7 +91,7 @@ func unbounded(s *statement) {
 	}
 }
 
-// bounds reports whether a condition says that the integer f is at most 0.
+// bounds reports whether condition c is equivalent to f <= 0.
 func bounds(c *term.Term, f form) bool {
 	if c.Op != term.Less && c.Op != term.AtMost || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
 		return false

@@ -7,22 +7,23 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// strip is the code of a strip: straight-line instructions with forward branches.
+// strip is code that is executed for a strip: straight-line instructions with forward branches.
 type strip[T simd.Float] struct {
 	over *term.Variable // the index that the strip runs over
 	code []instruction[T]
-	// listed is the code before fusion, if it will be listed.
+	// listed is the code before fusion, for listings; nil if there will be none.
 	listed []instruction[T]
 	views  map[int]bool // registers that point into the memory of tensors
-	// ahead prefetches data-dependent addresses of strips of n elements, which the hardware prefetcher
-	// cannot predict.
+	// ahead holds functions that prefetch n elements at data-dependent addresses, which the hardware
+	// prefetcher cannot predict.
 	ahead   []func(s *state[T], n int)
-	lasting []int               // registers that live across executions of the code
-	buffer  map[int]int         // buffer of each other register
-	parts   map[int]*address[T] // the memory to which views point
-	// replaced are registers that a longer chain of operations recomputes.
+	lasting []int               // registers whose buffers hold values from one execution of the code to the next
+	buffer  map[int]int         // register that is no view -> number of its buffer
+	parts   map[int]*address[T] // register that is a view -> the memory to which it points
+	// replaced holds registers whose chain of operations a longer chain repeats, with its result in another
+	// register.
 	replaced map[int]bool
-	// numbers are the memories that scalar code reads.
+	// numbers holds the owners of memory that scalar code reads.
 	numbers map[int]bool
 	// accumulate says that reductions use the accumulators of the state.
 	accumulate bool
@@ -30,7 +31,7 @@ type strip[T simd.Float] struct {
 	length int
 }
 
-// sums returns the number of sums that the code computes in registers of its own.
+// sums returns the number of sums that the code's instructions accumulate in machine registers.
 func (p *strip[T]) sums() int {
 	n := 0
 	for _, in := range p.code {
@@ -39,7 +40,8 @@ func (p *strip[T]) sums() int {
 	return n
 }
 
-// limit sets the length of the code: stripLength if it uses buffers of a state.
+// limit sets the maximum number of elements of an execution: stripLength if the code uses buffers of a state,
+// and otherwise loopLength.
 func (p *strip[T]) limit() {
 	p.length = loopLength
 	for _, in := range p.code {
@@ -49,8 +51,8 @@ func (p *strip[T]) limit() {
 	}
 }
 
-// only returns the fused loop of code that consists of one fused loop and of views at affine offsets, or
-// nil.
+// only returns the fused loop of code that consists of one fused loop and of views at affine offsets. It
+// returns nil for other code.
 func (p *strip[T]) only() *fusedLoop[T] {
 	var l *fusedLoop[T]
 	for i := range p.code {
@@ -65,8 +67,8 @@ func (p *strip[T]) only() *fusedLoop[T] {
 	return l
 }
 
-// writer returns the number of the instruction that overwrites the memory of which instruction i keeps a
-// copy.
+// writer returns the number of the instruction that overwrites the memory from which instruction i, an
+// opKeep, makes a copy.
 func (p *strip[T]) writer(i int) int {
 	for i < len(p.code) && p.code[i].op == opKeep {
 		i++
@@ -74,7 +76,7 @@ func (p *strip[T]) writer(i int) int {
 	return i
 }
 
-// last returns the last use of each register.
+// last returns, by register, the number of the last instruction that uses it.
 func (p *strip[T]) last() map[int]int {
 	last := map[int]int{}
 	for i, in := range p.code {
@@ -85,13 +87,13 @@ func (p *strip[T]) last() map[int]int {
 	return last
 }
 
-// dropKept removes copies of memory that nothing reads after it is overwritten.
+// dropKept removes opKeep instructions whose copy nothing reads after the memory is overwritten.
 func (p *strip[T]) dropKept() {
 	last := p.last()
 	p.remove(func(i int) bool { return p.code[i].op == opKeep && last[p.code[i].uses[0]] <= p.writer(i) })
 }
 
-// assign allocates buffers to registers by their live ranges, and returns the number of buffers.
+// assign allocates buffers to registers by live ranges, and returns the number of buffers.
 func (p *strip[T]) assign() int {
 	last := p.last()
 	p.buffer = map[int]int{}

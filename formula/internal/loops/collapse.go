@@ -39,8 +39,8 @@ func collapse(g *bundleGroup) []int {
 	return factors
 }
 
-// forms calls visit for all affine forms of a bundle. Without a reduction, subscripts that no loop checks
-// count by the offset only.
+// forms calls visit for all affine forms of a bundle. If the bundle has no reduction, subscripts that loops
+// do not check are left out: only the offset of such an access matters.
 func (b *bundle) forms(visit func(form)) {
 	w := walker{visit, b.folds == nil}
 	for _, s := range b.statements {
@@ -60,8 +60,8 @@ func (b *bundle) forms(visit func(form)) {
 	}
 }
 
-// joinable reports whether two loops can be coalesced: every affine form uses the outer index with the inner
-// extent times the factor of the inner one, and no range of a reduction uses either.
+// joinable reports whether two loops can be coalesced: the coefficient of the outer index is that of the
+// inner one times the inner extent, in every affine form, and no range of a reduction uses either index.
 func (b *bundle) joinable(outer, inner *term.Variable) bool {
 	n, ok := extent(inner), extent(outer)*extent(inner) > 0 // offsets in tensors without elements say nothing
 	for _, r := range b.folds {
@@ -71,7 +71,8 @@ func (b *bundle) joinable(outer, inner *term.Variable) bool {
 	return ok
 }
 
-// joined returns the index of a coalesced loop, and the substitution of the two indices.
+// joined returns the index of the loop into which two loops are coalesced, and the terms that replace their
+// indices.
 func joined(outer, inner *term.Variable) (*term.Variable, map[*term.Variable]*term.Term) {
 	w := &term.Variable{Name: inner.Name, Lo: term.Number(0), Hi: term.Number(extent(outer) * extent(inner))}
 	return w, map[*term.Variable]*term.Term{outer: term.Number(0), inner: w.Term()}
@@ -107,7 +108,7 @@ func (b *bundle) joinVars(d int) {
 	}
 }
 
-// joinFolds coalesces loops of the bundle's reductions.
+// joinFolds coalesces adjacent loops of the bundle's reductions where that is legal.
 func (b *bundle) joinFolds() {
 	if b.folds == nil || argument(b.folds[0]) || b.folds[0].IsOrder() {
 		return
@@ -143,7 +144,7 @@ func (b *bundle) joinFolds() {
 	}
 }
 
-// flattened numbers the accesses in a value.
+// flattened replaces every access in a value by numbered.
 func flattened(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -157,7 +158,8 @@ func flattened(n *term.Term) *term.Term {
 	return m
 }
 
-// numbered returns an access with one row-major index in place of adjacent ones that are in bounds.
+// numbered returns an access whose adjacent subscripts, where they are proved to be in bounds, are replaced
+// by one row-major number.
 func numbered(r *term.Read) *term.Read {
 	a := accessOf(r)
 	if len(r.Idx) < 2 {

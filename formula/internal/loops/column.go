@@ -9,40 +9,41 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// columns is an outer reduction: strips run over an index of the results, so that every lane of a strip is a
-// result.
+// columns is an outer reduction. Strips run over an index of the results, so that each lane of a strip
+// accumulates a result of its own.
 type columns[T simd.Float] struct {
-	outer nest[T] // over the indices of the results but v
+	outer nest[T] // over the indices of the results, without the vectorized one
 	strip loop[T]
 	inner nest[T] // over the reduced indices
 	sums  []*columnSum[T]
-	// joint computes several sums in one pass, or is nil.
+	// joint is the code that reduces an element for all of several sums in one pass, or nil.
 	joint *strip[T]
-	among *rowLoop[T] // joint over several iterations of the last reduced index in one call, or nil
+	among *rowLoop[T] // joint over several iterations of the last reduced index in one call; nil if not applicable
 }
 
-// columnSum is one of the bundle's reductions: its pass over the elements.
+// columnSum is the pass of one of the bundle's reductions over the elements.
 type columnSum[T simd.Float] struct {
 	kind reduction.Kind
-	// before computes a register that the pass uses, such as the maximum of a logsumexp; nil if none.
+	// before computes a register that the pass uses, such as the maximum of a logsumexp; nil if the pass uses
+	// none.
 	before *strip[T]
 	code   strip[T]
-	among  *rowLoop[T] // code over several iterations of the last reduced index in one call, or nil
+	among  *rowLoop[T] // code over several iterations of the last reduced index in one call; nil if not applicable
 	acc    int         // register of the accumulators
 	first  T
-	sums   bool // whether partial sums of T accumulate in float64
-	wide   int  // number of the float64 strip
+	sums   bool // whether the accumulators are partial sums in T, which are added to float64 sums from time to time
+	wide   int  // number of the strip of the float64 sums
 	search bool // whether the reduction is an argmax or argmin
-	number int  // of these, the register of the extremes' numbers: NaN before the first element
-	// direct locates the rows of a tensor that the pass only sums; nil for other values.
+	number int  // of an argmax or argmin, the register of the extremes' row-major numbers; NaN before the first element
+	// direct locates the rows of a tensor whose sum is the reduction; nil for other reductions.
 	direct *directRows[T]
 	block  *columnBlock[T] // blocks of contiguous short rows; nil if not applicable
 	give   func(s *state[T], of []float64, n int)
-	// put stores results that were not accumulated in float64; nil if that needs more than a copy.
+	// put stores results that were not accumulated in float64; nil if a store needs more than a copy.
 	put func(s *state[T], x []T)
 }
 
-// columns compiles an outer reduction over strips of v.
+// columns compiles an outer reduction with strips over v.
 func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 	r := k.bundle.folds[0]
 	u := &columns[T]{outer: k.loops(k.free(), v), strip: k.loop(v), inner: k.loops(r.Vars, nil)}
@@ -61,8 +62,8 @@ func (k *unitCompiler[T]) columns(v *term.Variable) unit[T] {
 	return u
 }
 
-// jointColumns returns code for several sums in one pass, with common subexpressions; nil if other
-// reductions are among them.
+// jointColumns returns code that reduces an element for several sums at once, with common subexpressions. It
+// returns nil if one of the reductions is no unguarded sum or mean.
 func (k *unitCompiler[T]) jointColumns(sums []*columnSum[T], folds []*term.Reduction, v *term.Variable) *strip[T] {
 	if len(folds) < 2 || len(folds) > mostFolds {
 		return nil
@@ -80,7 +81,7 @@ func (k *unitCompiler[T]) jointColumns(sums []*columnSum[T], folds []*term.Reduc
 	return &z.strip
 }
 
-// columnSum compiles one reduction.
+// columnSum compiles the reduction r of statement st, which is number number of the bundle.
 func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Variable, number int) *columnSum[T] {
 	k.wide = max(k.wide, number+1)
 	p := &columnSum[T]{kind: r.Kind, give: k.columnWriter(st, v), wide: number}
@@ -110,7 +111,8 @@ func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Va
 	return p
 }
 
-// held returns code that computes n into a register of its own, and the register.
+// held returns code that computes n over a strip of v into a register that no other code overwrites, and the
+// register.
 func (k *unitCompiler[T]) held(n *term.Term, v *term.Variable) (*strip[T], int) {
 	z := newVectorizer(k.compiler, v)
 	r := z.register(true)
@@ -120,7 +122,8 @@ func (k *unitCompiler[T]) held(n *term.Term, v *term.Variable) (*strip[T], int) 
 	return &z.strip, r
 }
 
-// columnPass compiles a pass over the elements.
+// columnPass compiles the pass of reduction r over the elements. of computes the element that operation op
+// reduces. first is the register of an earlier pass, or -1.
 func (k *unitCompiler[T]) columnPass(p *columnSum[T], r *term.Reduction, v *term.Variable, op simd.Binary, of folding[T], first int) {
 	z := newVectorizer(k.compiler, v)
 	p.acc, p.sums = z.register(true), op == simd.Add
@@ -137,7 +140,7 @@ func (k *unitCompiler[T]) columnPass(p *columnSum[T], r *term.Reduction, v *term
 	}
 }
 
-// accumulate emits the reduction of a value into an accumulator register.
+// accumulate emits the reduction of r's value into accumulator register acc.
 func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v *term.Variable, of folding[T], first int) {
 	b := body(r)
 	if op == simd.Add && r.Guard == nil && r.Kind != reduction.LogSumExp && b.Op == term.Multiply && b.Args[0].Uses(v) {
@@ -150,20 +153,21 @@ func (z *vectorizer[T]) accumulate(acc int, op simd.Binary, r *term.Reduction, v
 	}
 }
 
-// folding emits the element that a pass reduces, from a register and from the register of an earlier pass,
-// or -1.
+// folding emits the element that a pass reduces. x is the reduction's value, and first the register of an
+// earlier pass, or -1.
 type folding[T simd.Float] func(z *vectorizer[T], x operand[T], first int) operand[T]
 
-// columnBlock is code for blocks of contiguous short rows: one strip covers several rows.
+// columnBlock is code for contiguous short rows, of which one strip covers several.
 type columnBlock[T simd.Float] struct {
 	code     strip[T]
 	n, rows  int // elements of a row, and rows of a strip
-	repeated int // register with the first pass's results, repeated for each row, or -1
-	first    int // register with the first pass's results
+	repeated int // register with an earlier pass's results, repeated for each row; -1 if there was no such pass
+	first    int // register with an earlier pass's results
 	loop     loop[T]
 }
 
-// columnBlock returns code for blocks of rows, or nil if rows are long or not contiguous.
+// columnBlock returns code that reduces several rows in a strip. It returns nil if rows are long or not
+// contiguous.
 func (k *unitCompiler[T]) columnBlock(r *term.Reduction, v *term.Variable, op simd.Binary, of folding[T], first, acc int) *columnBlock[T] {
 	n, b := extent(v), body(r)
 	if len(r.Vars) != 1 || r.Guard != nil || n < 1 || n > stripLength/2 {
@@ -192,7 +196,7 @@ func (k *unitCompiler[T]) columnBlock(r *term.Reduction, v *term.Variable, op si
 	return out
 }
 
-// foldBlocks reduces all rows, and returns their number.
+// foldBlocks reduces all rows by the code of a columnBlock, and returns their number.
 func (p *columnSum[T]) foldBlocks(s *state[T]) int {
 	b := p.block
 	if b.repeated >= 0 {
@@ -212,7 +216,7 @@ func (p *columnSum[T]) foldBlocks(s *state[T]) int {
 	return rows
 }
 
-// argumentColumns compiles an argmax or argmin. NaN is more extreme than all numbers.
+// argumentColumns compiles an argmax or argmin. NaN counts as more extreme than all numbers.
 func (k *unitCompiler[T]) argumentColumns(p *columnSum[T], r *term.Reduction, v *term.Variable) {
 	z := newVectorizer(k.compiler, v)
 	was := k.lenient
@@ -248,7 +252,7 @@ func (u *columns[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// column computes n results. All reductions share one pass over the elements.
+// column computes n results, with one pass over the elements for all reductions.
 func (u *columns[T]) column(s *state[T], n int) {
 	for _, p := range u.sums {
 		if p.before != nil {
@@ -265,7 +269,7 @@ func (u *columns[T]) column(s *state[T], n int) {
 	}
 }
 
-// pass runs the pass of all reductions. It returns the number of reduced elements.
+// pass accumulates n results of all reductions, and returns the number of elements of each.
 func (u *columns[T]) pass(s *state[T], n int) int {
 	for _, p := range u.sums {
 		p.begin(s, n)
@@ -310,7 +314,7 @@ func (u *columns[T]) pass(s *state[T], n int) int {
 	return count
 }
 
-// several reduces rows of n elements, several rows per call. It returns the number of rows.
+// several accumulates n results by code for several rows per call, and returns the number of rows.
 func (u *columns[T]) several(s *state[T], code *rowLoop[T], n int) int {
 	count := 0
 	u.inner.stretches(s, 0, 0, 0, mostRows(n), func(s *state[T], first, rows int) {
@@ -345,7 +349,8 @@ func (p *columnSum[T]) begin(s *state[T], n int) {
 	}
 }
 
-// flush adds partial sums of T to the float64 sums; count terms were reduced so far.
+// flush adds the partial sums in T to the float64 sums, and clears them. count is the number of elements
+// reduced so far.
 func (p *columnSum[T]) flush(s *state[T], n, count int) {
 	acc, wide := s.regs[p.acc][:n], s.wide[p.wide][:n]
 	if count > flushed {
@@ -367,7 +372,7 @@ func widen[T simd.Float](z []float64, x []T) {
 	}
 }
 
-// result returns the results of count elements.
+// result returns n results in float64, after count elements were reduced.
 func (p *columnSum[T]) result(s *state[T], n, count int) []float64 {
 	x := s.wide[p.wide][:n]
 	switch {
@@ -398,7 +403,8 @@ func (p *columnSum[T]) result(s *state[T], n, count int) []float64 {
 	return x
 }
 
-// columnSetter returns code that copies results of type T to memory; nil if a store needs more.
+// columnSetter returns code that copies results of type T to the target of st. It returns nil if a store
+// needs more than a copy.
 func (k *unitCompiler[T]) columnSetter(st *statement, v *term.Variable) func(s *state[T], x []T) {
 	a, t := accessOf(st.left), k.tensors[st.target]
 	if len(a.open) > 0 || a.offset.hidden(v) || a.offset.factor(v) != 1 || st.left.Which != nil || t.Type != k.own || t.Add || st.add {
@@ -408,7 +414,7 @@ func (k *unitCompiler[T]) columnSetter(st *statement, v *term.Variable) func(s *
 	return func(s *state[T], x []T) { copy(s.mem[id].same[at(s):], x) }
 }
 
-// columnWriter returns code that stores n results along index v.
+// columnWriter returns code that stores n float64 results along index v.
 func (k *unitCompiler[T]) columnWriter(st *statement, v *term.Variable) func(s *state[T], x []float64, n int) {
 	a, t := accessOf(st.left), k.tensors[st.target]
 	id, add := st.target, t.Add || st.add

@@ -6,30 +6,32 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// directRows locates rows of a tensor that are summed without strip code.
+// directRows locates the rows of a tensor whose sum is a reduction. package simd adds such rows without code
+// of a strip.
 type directRows[T simd.Float] struct {
 	tensor int
-	at     func(*state[T]) int // offset of the first row, or of row 0 if rows are gathered
-	apart  int                 // stride between rows
-	number *lookedUp[T]        // the gathered row numbers; nil if rows have a constant stride
-	// begins holds the offsets of rows over several reduced indices, relative to the first one; nil for one
-	// index.
+	at     func(*state[T]) int // offset of the first row; if rows are gathered, of row 0
+	apart  int                 // distance of rows, in elements
+	number *lookedUp[T]        // the gathered row numbers; nil if rows have a constant distance
+	// begins holds the offsets of rows, relative to the first one, of a reduction over several indices; nil
+	// for one index.
 	begins []int
-	step   int // stride between elements, for several reduced indices
+	step   int // distance of elements in a row, for a reduction over several indices
 }
 
-// lookedUp is a tensor of row numbers for a gather.
+// lookedUp is a tensor whose elements are the numbers of rows to sum.
 type lookedUp[T simd.Float] struct {
 	tensor int
-	wide   bool // whether they are int64
+	wide   bool // whether row numbers are int64; otherwise they are int32
 	first  func(*state[T]) int
 	apart  int
 	rows   int  // exclusive upper bound of row numbers
-	some   bool // whether the number none means "no row" (padding)
+	some   bool // whether the number none stands for no row (padding)
 	none   int
 }
 
-// directRows locates the rows of a tensor that a reduction sums, or returns nil.
+// directRows locates the rows of a tensor whose sum over r's indices is the reduction. b is the reduction's
+// value, and v the vectorized index. It returns nil if the reduction has another form.
 func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Variable) *directRows[T] {
 	if b.Op != term.Element || b.Read.Which != nil || k.tensors[b.Read.Tensor].Type != k.own {
 		return nil
@@ -51,8 +53,8 @@ func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Va
 	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(a.offset.plus(form{vars: []multiple{{w, 1}}}, -apart)), apart: apart}
 }
 
-// windowRows locates the rows of a reduction over several indices, such as those of a window, if there are
-// few.
+// windowRows is directRows for a reduction over several indices, such as those of a window, with few
+// iterations.
 func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
 	step := a.offset.factor(v)
 	if r.Guard != nil || len(a.open) > 0 || len(a.offset.rest) > 0 || b.Read.Else != nil || step < 1 || a.offset.hidden(v) {
@@ -77,7 +79,7 @@ func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *access,
 	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(first), begins: begins, step: step}
 }
 
-// lookedUp locates the rows of a gather whose row numbers are in a tensor, or returns nil.
+// lookedUp is directRows for a gather whose row numbers are elements of a tensor.
 func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
 	w, p := r.Vars[0], a.offset.rest[0]
 	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.offset.rest) > 1 || len(a.open) != 1 || a.offset.factor(v) != 1 || a.offset.factor(w) != 0 ||
@@ -104,7 +106,8 @@ func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v
 	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(same), apart: p.factor, number: n}
 }
 
-// addRows sums the first n elements of all rows. It returns false if a gathered row number is out of bounds.
+// addRows adds the first n elements of all rows to the accumulators. It returns false if a gathered row
+// number is out of bounds.
 func (p *columnSum[T]) addRows(s *state[T], n, rows int) bool {
 	if l := p.direct.number; l != nil {
 		if l.wide {
@@ -143,7 +146,7 @@ func (p *columnSum[T]) addRows(s *state[T], n, rows int) bool {
 	return true
 }
 
-// addApart adds the elements of x with a stride to z.
+// addApart adds elements of x, apart elements from each other, to z.
 func addApart[T simd.Float](z, x []T, apart int) {
 	x = x[:(len(z)-1)*apart+1]
 	if apart == 2 {
@@ -157,7 +160,8 @@ func addApart[T simd.Float](z, x []T, apart int) {
 	}
 }
 
-// addLookedUp sums gathered rows, and prefetches the rows ahead, also those of the next result.
+// addLookedUp adds gathered rows to the accumulators. It prefetches rows some iterations ahead, also those of
+// the next result. It returns false if a row number is out of bounds.
 func addLookedUp[T simd.Float, U int32 | int64](p *columnSum[T], s *state[T], n, rows int, numbers []U) bool {
 	l, from := p.direct.number, p.direct.at(s)
 	acc, x := s.regs[p.acc][:n], s.mem[p.direct.tensor].same

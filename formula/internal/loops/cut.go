@@ -6,7 +6,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// cut splits long sums with one result into partial sums, and a sum of these in float64. The partition
+// cut splits each long sum that has one result into partial sums and their sum in float64. The partition
 // depends on extents only, so results are bit-identical for every number of workers.
 func (z *normalizer) cut() {
 	var out []*statement
@@ -24,7 +24,8 @@ func (z *normalizer) cut() {
 	z.out = out
 }
 
-// cutAt returns the index of a reduction to split, and the number of parts; 0 parts if none.
+// cutAt returns the number of the reduced index that is split, and into how many parts. parts is 0 if the sum
+// is not split.
 func cutAt(r *term.Reduction) (d, parts int) {
 	all := 1
 	for _, v := range r.Vars {

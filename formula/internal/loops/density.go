@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// densities replaces the pdf of the standard normal distribution, exp(-x*x/2)/sqrt(2*pi), by one function.
-// The derivative of x * normal_cdf(x) multiplies it by x, which would be NaN at infinity.
+// densities replaces exp(-x*x/2)/sqrt(2*pi), the pdf of the standard normal distribution, by one function. In
+// the derivative of x * normal_cdf(x) it is multiplied by x, and 0 times infinity would be NaN.
 func densities(n *term.Term) *term.Term {
 	if n == nil {
 		return nil

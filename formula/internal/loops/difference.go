@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// difference compiles x - y. A scalar y that is computed in float64, such as a mean, is subtracted as a high
-// and a low part in T, so that little is lost to cancellation.
+// difference compiles x - y. If y is a float64 element, such as a mean, the part that float32 rounds off is
+// subtracted, too, so that cancellation loses few digits. A difference with a product is one instruction.
 func (z *vectorizer[T]) difference(x, y *term.Term) int {
 	if w, q, ok := z.factors(y); ok && x.Uses(z.v) {
 		return z.give(instruction[T]{op: opMulSubFrom, uses: []int{w, q, z.real(x).reg}})
@@ -22,8 +22,8 @@ func (z *vectorizer[T]) difference(x, y *term.Term) int {
 	return d
 }
 
-// rest returns the low parts, which float32 rounds off, of elements loaded from a float64 tensor; false if n
-// is no such load. Subtraction of such an element, such as a mean, would lose digits to cancellation.
+// rest compiles the parts that float32 rounds off elements of a float64 tensor. It returns false if n is no
+// such load that differs within a strip.
 func (z *vectorizer[T]) rest(n *term.Term) (operand[T], bool) {
 	if n.Op != term.Element || n.Kind != term.Real || z.c.own != dtype.F32 || n.Read.Which != nil || z.c.tensors[n.Read.Tensor].Type != dtype.F64 || z.c.narrow[n.Read.Tensor] {
 		return operand[T]{}, false
@@ -41,5 +41,5 @@ func (z *vectorizer[T]) rest(n *term.Term) (operand[T], bool) {
 	return z.known[key], true
 }
 
-// restKey is the key of the low part of a float64 element.
+// restKey returns the key of the rounding error of a float64 element.
 func (c *compiler[T]) restKey(n *term.Term) string { return "rest of " + c.key(n) }

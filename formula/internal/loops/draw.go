@@ -11,23 +11,23 @@ import (
 	"github.com/opgen/opgen/runtime/rng"
 )
 
-// drawing holds the buffers of a random generator.
+// drawing holds a random generator and its buffers.
 type drawing struct {
 	drawer    simd.Drawer
 	high, low []uint64  // random 64-bit words
-	numbers   []float64 // the numbers computed from the words
+	numbers   []float64 // the random numbers that are computed from the words
 	code      *normalLoop
 	arguments jit.Arguments
 }
 
-// normalLoop is a fused loop that maps random words to the normal distribution.
+// normalLoop is a fused loop that transforms random words to normally distributed numbers.
 type normalLoop struct {
 	*jit.Code
 	high, low, numbers int // pointers
 }
 
-// normalCode returns the loop, or nil if package simd is as fast, as it is with AVX-512. With AVX2, 16
-// registers hold one vector's values, while the assembly of package simd spills them. For NEON, package simd
+// normalCode returns the loop, or nil if package simd is as fast, as with AVX-512. With AVX2, 16 registers
+// hold the values of one vector, while the assembly of package simd spills values. For NEON, package simd
 // computes one number at a time.
 var normalCode = sync.OnceValue(func() *normalLoop {
 	if v := simd.Vector(); v == 0 || v == 64 || !jit.Available() {
@@ -70,7 +70,7 @@ func (d *drawing) draw(n int, seed, stream, index uint64, normal bool) []float64
 	return d.numbers[:n]
 }
 
-// drawn compiles random numbers at counters with a constant stride.
+// drawn compiles random numbers at counters with a constant stride, and returns their register.
 func (z *vectorizer[T]) drawn(n *term.Term) int {
 	f := linear(n.Args[2])
 	if n.Args[0].Uses(z.v) || n.Args[1].Uses(z.v) || n.Args[2].Kind != term.Integer || f.hidden(z.v) {
@@ -83,7 +83,7 @@ func (z *vectorizer[T]) drawn(n *term.Term) int {
 	return z.other(o, z.register(false))
 }
 
-// draw draws random numbers.
+// draw computes random numbers of a distribution.
 type draw[T simd.Float] struct {
 	of           *term.Term
 	seed, stream func(*state[T]) float64

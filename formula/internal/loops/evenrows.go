@@ -12,11 +12,12 @@ type evenRows[T simd.Float] struct {
 	place    int // slot of the last index of the results
 	fold     func(z, x []T, n, apart int)
 	n        int // length of a row
-	apart    int // stride between rows
+	apart    int // distance of rows, in elements
 	together int // rows per call
 }
 
-// rowFolds returns the primitive that reduces several rows, or nil.
+// rowFolds returns the function of package simd that reduces several rows. It returns nil if there is none
+// for the reduction.
 func rowFolds[T simd.Float](kind reduction.Kind) func(z, x []T, n, apart int) {
 	switch kind {
 	case reduction.Sum, reduction.Mean:
@@ -29,13 +30,14 @@ func rowFolds[T simd.Float](kind reduction.Kind) func(z, x []T, n, apart int) {
 	return nil
 }
 
-// evenly reports whether the rows of a reduction may be reduced in place.
+// evenly reports whether the rows of a reduction over v may be reduced in place: there is a function for
+// several rows, and the row length is a multiple of evenLength.
 func evenly[T simd.Float](r *term.Reduction, v *term.Variable) bool {
 	n, known := v.Hi.Known()
 	return rowFolds[T](r.Kind) != nil && known && v.Lo.Is(0) && n > 0 && n%evenLength == 0
 }
 
-// even returns how a reduction of rows of one tensor runs in place, or nil if it is another one.
+// even returns how a reduction of rows of one tensor runs in place. It returns nil for other reductions.
 func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) *evenRows[T] {
 	if !evenly[T](r, v) || len(u.sums) != 1 || len(u.inner.loops) > 0 || len(u.outer.loops) == 0 {
 		return nil
@@ -54,7 +56,7 @@ func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) 
 	return out
 }
 
-// inPlace reduces several rows in place, from row first on.
+// inPlace reduces rows rows in place, from row first on.
 func (u *rows[T]) inPlace(s *state[T], first, rows int) {
 	e, p := u.even, u.sums[0]
 	s.vars[e.place], s.vars[u.last.place] = first, 0

@@ -13,21 +13,19 @@ import (
 // whatever the compute type: float32 would lose the digits of a large angle, and results would depend on the
 // vectorized index. They are rounded once, where they meet real elements.
 
-// wider reports whether a value has no real element of a tensor, and needs more than one rounding in
-// float32.
+// wider reports whether a value is computed in float64 strips although the compute type is float32: it
+// depends on no real elements of tensors, and needs more than one rounding.
 func (z *vectorizer[T]) wider(n *term.Term) bool {
 	return z.c.own == dtype.F32 && n.Op != term.Element && n.Uses(z.v) && OfIntegers(n, z.c.exacts)
 }
 
 // OfIntegers reports whether a real value depends on indices, integers, attributes and constants only, and
-// needs more than one rounding in float32. It may load from the tensors in exacts, float64 temporaries of
-// such values.
+// needs more than one rounding in float32. exacts are float64 temporaries of such values, which it may load.
 func OfIntegers(n *term.Term, exacts map[int]bool) bool {
 	return n.Kind == term.Real && n.Op != term.Constant && !roundsOnce(n) && ofIntegers(n, exacts)
 }
 
-// ofIntegers reports whether a value has no random number, and no real element but those of tensors in
-// exacts.
+// ofIntegers reports whether a value has no random number, and no real element of a tensor outside exacts.
 func ofIntegers(n *term.Term, exacts map[int]bool) bool {
 	ok := true
 	n.Walk(func(m *term.Term) {
@@ -36,9 +34,9 @@ func ofIntegers(n *term.Term, exacts map[int]bool) bool {
 	return ok
 }
 
-// roundsOnce reports whether a value is one operation on numbers that float32 represents, so that its
-// float64 result rounds to the float32 result. This holds for sums, differences, products, quotients and
-// square roots, since float64 has more than twice the digits.
+// roundsOnce reports whether a value is one operation on numbers that float32 represents. Its float64 result
+// then rounds to the result in float32, since float64 has more than twice the digits: this holds for sums,
+// differences, products, quotients and square roots.
 func roundsOnce(n *term.Term) bool {
 	args := n.Args
 	switch n.Op {
@@ -64,7 +62,7 @@ func roundsOnce(n *term.Term) bool {
 	return true
 }
 
-// single reports whether float32 represents a number.
+// single reports whether float32 represents a number exactly.
 func single(n *term.Term) bool {
 	if v, known := n.Settled(); known {
 		return float64(float32(v)) == v
@@ -79,7 +77,7 @@ func single(n *term.Term) bool {
 	return n.Kind == term.Integer && b.Known && b.Lo >= -exact32 && b.Hi <= exact32
 }
 
-// inDouble compiles a value in float64 strips, and returns the register with its values rounded to T.
+// inDouble compiles a value in float64 strips, and returns a register that holds it rounded to T.
 func (z *vectorizer[T]) inDouble(n *term.Term) int {
 	o := z.double(n, false)
 	return z.other(o, z.register(false))
@@ -92,16 +90,16 @@ func (z *vectorizer[T]) storeExact(t int, a *access, n *term.Term) {
 	z.other(o, -1)
 }
 
-// doubled is a value that is computed in float64 strips.
+// doubled is a value that nested float64 strips compute.
 type doubled[T simd.Float] struct {
 	code    strip[float64]
 	from    int         // the register of the value
 	of      *term.Term  // the value
-	tensors []int       // from which the code loads
-	to      *address[T] // where the value is stored; nil for a value that is rounded to T
+	tensors []int       // tensors that the code loads
+	to      *address[T] // destination of the value; nil if it is rounded to a register
 }
 
-// double compiles a value in float64 strips. If strict is true, they round as scalar code does.
+// double compiles a value in float64 strips. If strict is true, its operations round as scalar code does.
 func (z *vectorizer[T]) double(n *term.Term, strict bool) *doubled[T] {
 	z.fromMemory(n)
 	c := z.c.inDouble()
@@ -129,7 +127,7 @@ func (o *doubled[T]) exec(s *state[T], in *instruction[T], n int) {
 	}
 }
 
-// values computes the value of n elements.
+// values computes n elements of the value in float64.
 func (o *doubled[T]) values(s *state[T], n int) []float64 {
 	x := s.double
 	x.step = s.step
@@ -148,8 +146,7 @@ func (o *doubled[T]) text(p *lister[T], _ []string) string {
 	return o.of.String() + ", in f64"
 }
 
-// strictly reports whether strict strips compute a value of the elements of tensors with the bits of scalar
-// code.
+// strictly reports whether strict strips compute a value with the bits of scalar code.
 func (c *compiler[T]) strictly(n *term.Term) bool {
 	if _, known := n.Settled(); known {
 		return n.Kind != term.Boolean
@@ -173,7 +170,7 @@ func (c *compiler[T]) strictly(n *term.Term) bool {
 	return !slices.ContainsFunc(n.Args, func(x *term.Term) bool { return !c.strictly(x) })
 }
 
-// inDouble returns the compiler of nested float64 strips, which shares the indices.
+// inDouble returns the compiler of nested float64 strips. It shares the slots of indices.
 func (c *compiler[T]) inDouble() *compiler[float64] {
 	if c.double == nil {
 		c.double = &compiler[float64]{p: c.p, options: c.options, own: dtype.F64, tensors: c.tensors, places: c.places, kept: map[int]bool{}, narrow: c.narrow,
@@ -182,7 +179,8 @@ func (c *compiler[T]) inDouble() *compiler[float64] {
 	return c.double
 }
 
-// stateInDouble returns the state of nested float64 strips, which shares the variables.
+// stateInDouble returns a state of nested float64 strips, with the values of indices in vars. It returns nil
+// if there are no such strips.
 func stateInDouble[T simd.Float](c *compiler[T], vars []int) *state[float64] {
 	if c.double == nil {
 		return nil
@@ -193,8 +191,8 @@ func stateInDouble[T simd.Float](c *compiler[T], vars []int) *state[float64] {
 	return s
 }
 
-// noteExact keeps temporaries of integer-valued reals in float64. Such a temporary may be given in parts, and
-// read others.
+// noteExact makes temporaries float64 if float32 would round their integer-valued reals. Several statements
+// may define such a temporary, and it may depend on others.
 func (c *compiler[T]) noteExact(statements []*statement) {
 	parts := map[int][]*statement{}
 	for _, s := range statements {
@@ -211,8 +209,8 @@ func (c *compiler[T]) noteExact(statements []*statement) {
 	}
 }
 
-// givesIntegers reports whether the statements that give a temporary give reals of integers, some of which
-// float32 would round.
+// givesIntegers reports whether the statements that define a temporary compute reals from integers, some of
+// which float32 would round.
 func (c *compiler[T]) givesIntegers(parts []*statement) bool {
 	rounds := false
 	for _, s := range parts {
@@ -224,9 +222,9 @@ func (c *compiler[T]) givesIntegers(parts []*statement) bool {
 	return rounds
 }
 
-// RoundsIntegers reports whether a temporary of float32 would round a real value that depends on indices,
-// integers, attributes and constants only. A function of the temporary may need the digits, also where the
-// value itself needs one rounding.
+// RoundsIntegers reports whether a float32 temporary would round a real value that depends on indices,
+// integers, attributes and constants only. A function of the temporary may need the digits even if one
+// rounding suffices for the value itself.
 func RoundsIntegers(n *term.Term, exacts map[int]bool) bool {
 	return n.Kind == term.Real && ofIntegers(n, exacts) && !single(n)
 }

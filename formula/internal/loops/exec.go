@@ -7,7 +7,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// exec runs the code on n elements, from the iteration that the state's variables hold.
+// exec runs the code on n elements, from the iteration in the state's variables on.
 func (p *strip[T]) exec(s *state[T], n int) {
 	for i := 0; i < len(p.code); i++ {
 		switch in := &p.code[i]; {
@@ -27,13 +27,13 @@ func (p *strip[T]) exec(s *state[T], n int) {
 	}
 }
 
-// view points the register into the memory of a tensor.
+// view makes the register a view of n elements of a tensor.
 func (in *instruction[T]) view(s *state[T], n int) {
 	i := in.from.at(s)
 	s.regs[in.def] = s.mem[in.from.tensor].same[i : i+n]
 }
 
-// execInto computes an instruction into the memory of a tensor, without a buffer.
+// execInto runs an instruction whose result is n elements of a tensor, without a buffer.
 func (in *instruction[T]) execInto(s *state[T], n int) {
 	i := in.to.at(s)
 	out := s.mem[in.to.tensor].same[i : i+n]
@@ -47,7 +47,7 @@ func (in *instruction[T]) execInto(s *state[T], n int) {
 	in.exec(s, n)
 }
 
-// exec runs an instruction on strips of n elements.
+// exec runs an instruction on n elements.
 func (in *instruction[T]) exec(s *state[T], n int) {
 	if in.op == opOther {
 		in.other.exec(s, in, n)
@@ -107,13 +107,13 @@ func (in *instruction[T]) exec(s *state[T], n int) {
 	}
 }
 
-// reg returns the strip of the i-th operand.
+// reg returns the first n elements of the i-th register that the instruction reads.
 func (in *instruction[T]) reg(s *state[T], i, n int) []T { return s.regs[in.uses[i]][:n] }
 
 // number returns the i-th scalar operand.
 func (in *instruction[T]) number(s *state[T], i int) T { return T(in.numbers[i].get(s)) }
 
-// fold reduces elements into lanes.
+// fold reduces the elements of x into the lanes of the instruction's reduction.
 func (in *instruction[T]) fold(s *state[T], x []T) {
 	switch lanes := &s.lanes[in.lane]; {
 	case in.op == opSumLanes:
@@ -131,7 +131,7 @@ func (in *instruction[T]) fold(s *state[T], x []T) {
 	}
 }
 
-// execElements runs instructions that are not compiled into fused loops.
+// execElements runs operations that fused loops cannot contain.
 func (in *instruction[T]) execElements(s *state[T], z []T, n int) {
 	switch in.op {
 	case opNarrow:
@@ -171,8 +171,7 @@ func (in *instruction[T]) execElements(s *state[T], z []T, n int) {
 	}
 }
 
-// rests sets z to the low parts, which float32 rounds off, of strided float64 elements. The stride may be
-// negative.
+// rests sets z to the rounding errors, in float32, of strided float64 elements. The stride may be negative.
 func rests(z []float32, x []float64, first, step int) {
 	if step == 1 {
 		simd.Rests(z, x[first:first+len(z)])
@@ -184,7 +183,7 @@ func rests(z []float32, x []float64, first, step int) {
 	}
 }
 
-// terms returns the scalars of opAffine. Absent ones are neutral for all x, also for a negative zero.
+// terms returns the scalars of opAffine. Absent ones are neutral for every x, even for a negative zero.
 func (in *instruction[T]) terms(s *state[T]) (less, low, times, plus T) {
 	less, low, times, plus = 0, 0, 1, T(math.Copysign(0, -1))
 	if f := in.numbers[affineLess].get; f != nil {
@@ -202,7 +201,7 @@ func (in *instruction[T]) terms(s *state[T]) (less, low, times, plus T) {
 	return less, low, times, plus
 }
 
-// store stores a strip to memory.
+// store stores the elements of x to memory, with a stride and a conversion.
 func (in *instruction[T]) store(s *state[T], x []T) {
 	a, n := in.to, len(x)
 	i, b := a.at(s), &s.mem[a.tensor]

@@ -9,8 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// extracted replaces the reductions in a value by loads from temporaries, which new statements define. A
-// reduction behind a condition is evaluated speculatively.
+// extracted replaces the reductions in a value by loads of temporaries, which new statements define. around
+// are the indices of the statement. lenient says that the value is speculative, as operands of conditional
+// expressions are.
 func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	switch n.Op {
 	case term.Reduce:
@@ -51,7 +52,7 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 	return n.Map(func(x *term.Term) *term.Term { return z.extracted(x, around, lenient) })
 }
 
-// inside extracts the reductions that are nested in the body of a reduction.
+// inside extracts the reductions in the operands of reduction n.
 func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	r := *n.Reduction
 	vars := slices.Clone(around)
@@ -76,7 +77,7 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 }
 
-// withMean attaches the mean to a variance, for device code, if a statement defines it.
+// withMean attaches the mean to a variance, for device code, if an earlier statement computes it.
 func (z *normalizer) withMean(n *term.Term) *term.Term {
 	if !z.whole || n.Op != term.Reduce || n.Reduction.Kind != reduction.Variance {
 		return n
@@ -96,7 +97,8 @@ func (z *normalizer) withMean(n *term.Term) *term.Term {
 	return n
 }
 
-// givenBy returns the load of the result of statement s, if s is the given reduction; otherwise nil.
+// givenBy returns the load of the element of s's target that is equal to a reduction. It returns nil if s
+// computes no such element.
 func givenBy(s *statement, reduction *term.Term) *term.Term {
 	if s.add || s.guard != nil || s.reduction() == nil || s.left.Which != nil {
 		return nil
@@ -104,8 +106,8 @@ func givenBy(s *statement, reduction *term.Term) *term.Term {
 	return elementBy(s, reduction)
 }
 
-// elementBy returns the load of the result of statement s, if s has the given value for some indices;
-// otherwise nil.
+// elementBy returns the load of the element of s's target whose value is the given one, for some values of
+// s's indices. It returns nil if there is no such element.
 func elementBy(s *statement, value *term.Term) *term.Term {
 	m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
 	if !m.Same(s.value, value) || !m.Settled() {
@@ -126,9 +128,10 @@ func elementBy(s *statement, value *term.Term) *term.Term {
 	return &term.Term{Op: term.Element, Kind: value.Kind, Read: &read}
 }
 
-// known returns the load of a temporary that an earlier statement defines as the same reduction, if neither
-// the temporary nor its inputs were overwritten since; otherwise nil (common subexpressions). A speculative
-// definition must not replace a reduction that fails on accesses out of bounds.
+// known returns the load of a temporary that an earlier statement defines as reduction n (common
+// subexpression elimination). It returns nil if there is none, or if the temporary or its inputs were
+// overwritten since. A speculative definition never replaces a reduction that fails on accesses out of
+// bounds.
 func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
 	if n.Op != term.Reduce {
 		return nil
@@ -154,7 +157,7 @@ func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
 	return nil
 }
 
-// temporary adds a statement that computes n into a new temporary over vars, and returns the load of the
+// temporary adds a statement that computes n into a new temporary over vars. It returns the load of the
 // temporary.
 func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	t := Tensor{Local: true}

@@ -7,8 +7,8 @@ import (
 	"github.com/opgen/opgen/formula/program"
 )
 
-// extremes returns which identities of max and min each integer tensor may hold, from what those of other
-// code may hold.
+// extremes returns, by integer tensor, which identities of max and min its elements may be. of says so of
+// tensors that other code writes.
 func extremes(statements []*statement, of map[int]program.Ends) map[int]program.Ends {
 	out := map[int]program.Ends{}
 	maps.Copy(out, of)
@@ -20,8 +20,8 @@ func extremes(statements []*statement, of map[int]program.Ends) map[int]program.
 	return out
 }
 
-// bounding returns code that stores integers, and maps the 64-bit identities of max and min to those of the
-// storage type.
+// bounding wraps put, which stores an integer, so that the identities of max and min of int64 become those of
+// the storage type.
 func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) func(*block[T], int, int) {
 	least, most, ok := c.boundsFor(st)
 	if !ok {
@@ -30,8 +30,9 @@ func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) fun
 	return func(b *block[T], i, v int) { put(b, i, bounded(v, least, most)) }
 }
 
-// boundsFor returns the bounds to which the identities of max and min are mapped in the target of st; ok is
-// false if no mapping is needed. A bound of int64 that is not such an identity is an ordinary value.
+// boundsFor returns the integers to which the target of st maps the least and the greatest int64, the
+// identities of max and min. ok is false if no mapping is needed. A value that cannot be such an identity is
+// not mapped.
 func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
 	i := integersOf[T](c.tensors[st.target].Type)
 	if i == nil {
@@ -48,7 +49,7 @@ func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
 	return least, most, ok && ends.Any()
 }
 
-// bounded maps the bounds of int64 to other integers.
+// bounded returns least for the least int64, most for the greatest int64, and v for others.
 func bounded(v, least, most int) int {
 	switch v {
 	case math.MinInt:
@@ -59,7 +60,7 @@ func bounded(v, least, most int) int {
 	return v
 }
 
-// boundAll maps the bounds of int64 in a strip of integers.
+// boundAll applies bounded to a strip of integers.
 func boundAll(x []int, least, most int) {
 	for i, v := range x {
 		x[i] = bounded(v, least, most)

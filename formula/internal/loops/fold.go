@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// fold compiles reductions: inner reductions, whose strips run over the last reduced index, or outer
-// reductions, whose strips run over an index of the results. The choice makes accesses contiguous.
+// fold compiles reductions. Strips of an inner reduction run over the last reduced index, and strips of an
+// outer reduction run over an index of the results. The choice makes most accesses contiguous.
 func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	r := k.bundle.folds[0]
 	if !r.Kind.Is(reduction.Running) && !argument(r) || len(r.Vars) == 0 {
@@ -36,7 +36,7 @@ func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	return k.plain(first)
 }
 
-// foldOver is the kind of index over which the strips of a reduction run.
+// foldOver is which kind of index the strips of a reduction run over.
 type foldOver int
 
 const (
@@ -45,17 +45,17 @@ const (
 	overResults          // an index of the results: an outer reduction
 )
 
-// reaches reports whether the range of a reduction depends on an index.
+// reaches reports whether the range of a reduced index depends on index v.
 func reaches(r *term.Reduction, v *term.Variable) bool {
 	return slices.ContainsFunc(r.Vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) })
 }
 
-// argument reports whether a reduction is argmax or argmin.
+// argument reports whether a reduction is an argmax or argmin.
 func argument(r *term.Reduction) bool { return r.Kind.Is(reduction.Argument) && !r.IsOrder() }
 
-// foldOver chooses the vectorized index of a bundle's reduction, as in a group of its own with depth shared
-// loops. The choice depends on the reduction alone, and so do the bits of its results. Fusion and coalescing
-// also depend on other statements, such as the gradients that are wanted.
+// foldOver chooses which kind of index the strips of a bundle's reduction run over, as if the bundle were a
+// group of its own with depth shared loops. The choice, and so the bits of results, depends on the reduction
+// alone. Fusion and coalescing also depend on other statements, such as which gradients are computed.
 func (c *compiler[T]) foldOver(b bundle, depth int) foldOver {
 	b.statements, b.folds = slices.Clone(b.statements), slices.Clone(b.folds)
 	g := &bundleGroup{[]*bundle{&b}, depth}
@@ -69,9 +69,9 @@ func (c *compiler[T]) foldOver(b bundle, depth int) foldOver {
 	return overResults
 }
 
-// foldVariable returns the last index of the results if strips should run over it, or nil if they should run
-// over the last reduced index. If a range depends on the last index of the results, the answer is not an
-// outer reduction.
+// foldVariable returns the last index of the results if strips should run over it. It returns nil if they
+// should run over the last reduced index. It never chooses an outer reduction if a range depends on the last
+// index of the results.
 func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Variable {
 	r := b.folds[0]
 	own := r.Vars[len(r.Vars)-1]
@@ -94,7 +94,7 @@ func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Varia
 	return result
 }
 
-// foldScore is larger if more accesses are contiguous along v.
+// foldScore rates how contiguous the accesses of a reduction are along v: more is better.
 func foldScore(r *term.Reduction, v *term.Variable) float64 {
 	score := 10.0
 	visit := func(e *term.Read) {
@@ -123,7 +123,7 @@ func foldScore(r *term.Reduction, v *term.Variable) float64 {
 	return score * float64(min(extent(v), 64))
 }
 
-// body returns the reduced value, with the identity where the guard fails.
+// body returns the value that a reduction reduces, or the identity where the guard fails.
 func body(r *term.Reduction) *term.Term {
 	x := r.Body
 	if r.Kind == reduction.Count {
@@ -135,7 +135,7 @@ func body(r *term.Reduction) *term.Term {
 	return term.Conditional(r.Guard, x, term.RealNumber(r.Kind.Identity()))
 }
 
-// sameIndices returns reduction i of the bundle, over the indices of the first reduction.
+// sameIndices returns reduction i of the bundle, with the indices of the first reduction in place of its own.
 func (k *unitCompiler[T]) sameIndices(i int) *term.Reduction {
 	out := *k.bundle.folds[i]
 	to := map[*term.Variable]*term.Term{}

@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// form is an integer as an affine form: a constant, multiples of indices, and multiples of opaque integers,
-// such as quotients and elements of tensors.
+// form is an affine form of an integer: a constant, plus multiples of indices, plus multiples of opaque
+// integers such as quotients and elements of tensors.
 type form struct {
 	base int
 	vars []multiple
@@ -26,7 +26,7 @@ type addend struct {
 	factor int
 }
 
-// linear returns an integer as an affine form.
+// linear returns the affine form of an integer.
 func linear(n *term.Term) form {
 	if v, ok := n.Known(); ok {
 		return form{base: v}
@@ -52,8 +52,8 @@ func linear(n *term.Term) form {
 	return form{rest: []addend{{n, 1}}}
 }
 
-// differenceOf returns x - y as a form. The difference is opaque if a constant is so far from 0, as the
-// greatest of no integers is, that differences overflow.
+// differenceOf returns the form of x - y. The difference is opaque if a constant is so large that a
+// difference may overflow, as the maximum of no integers is.
 func differenceOf(x, y *term.Term) form {
 	a, b := linear(x), linear(y)
 	if max(a.base, b.base) >= farthest || min(a.base, b.base) <= -farthest {
@@ -99,8 +99,8 @@ func (f form) without(v *term.Variable) form {
 	return f.plus(form{vars: []multiple{{v, 1}}}, -f.factor(v))
 }
 
-// wholeDigits returns the form with x in place of x / n * n + x % n, also where x is a quotient, and with
-// remainders by greater numbers.
+// wholeDigits replaces x / n * n + x % n by x, where x may itself be a quotient or a remainder by a multiple
+// of n.
 func (f form) wholeDigits() form {
 	for i, low := range f.rest {
 		if low.of.Op != term.Modulo {
@@ -133,7 +133,7 @@ func (f form) wholeDigits() form {
 	return f
 }
 
-// quotientOf reports whether y is the quotient by a multiple of n of what x is the quotient of.
+// quotientOf reports whether x is a quotient z / a, and y is z / (a * n).
 func quotientOf(y, x *term.Term, n int) bool {
 	if x.Op != term.Quotient || !term.Identical(x.Args[0], y.Args[0]) {
 		return false
@@ -153,17 +153,18 @@ func (f form) factor(v *term.Variable) int {
 	return 0
 }
 
-// hidden reports whether an opaque integer uses a variable.
+// hidden reports whether an opaque integer of the form depends on a variable.
 func (f form) hidden(v *term.Variable) bool {
 	return slices.ContainsFunc(f.rest, func(p addend) bool { return p.of.Uses(v) })
 }
 
-// same reports whether two forms are equal.
+// same reports whether the coefficients of two forms are equal.
 func (f form) same(g form) bool { return f.plus(g, -1).isZero() }
 
 func (f form) isZero() bool { return f.constant() && f.base == 0 }
 
-// settled folds comparisons and integer extremes that the ranges of the indices decide.
+// settled replaces comparisons, minima and maxima of integers by their values, where the ranges of indices
+// decide them.
 func settled(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -217,7 +218,8 @@ func nothing(n *term.Term) *term.Term {
 	}
 }
 
-// compared returns the truth of an integer comparison, if the ranges of the indices decide it.
+// compared reports whether an integer comparison holds. known is false if the ranges of indices do not decide
+// it.
 func compared(n *term.Term) (holds, known bool) {
 	if n.Args[0].Kind != term.Integer || n.Args[1].Kind != term.Integer {
 		return false, false

@@ -11,13 +11,13 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// vectors generates operations on vectors in a fused loop.
+// vectors generates operations on vectors of a fused loop.
 type vectors = elementary.Functions[jit.Value, jit.Mask]
 
-// value is a vector in a fused loop.
+// value is a vector of a fused loop.
 type value = jit.Value
 
-// unaryCode and binaryCode map operations of package simd to those of fused loops.
+// unaryCode and binaryCode map operations of package simd to functions that generate them in fused loops.
 var unaryCode = map[simd.Unary]func(m *vectors, x value) value{
 	simd.Neg: (*vectors).Neg, simd.Abs: (*vectors).Abs, simd.Square: (*vectors).Square, simd.Rsqrt: (*vectors).Rsqrt, simd.Recip: (*vectors).Recip,
 	simd.Sqrt: func(m *vectors, x value) value { return m.Sqrt(x) }, simd.Exp: (*vectors).Exp, simd.Log: (*vectors).Log, simd.Expm1: (*vectors).Expm1, simd.Log1p: (*vectors).Log1p,
@@ -33,7 +33,8 @@ var binaryCode = map[simd.Binary]func(m *vectors, x, y value) value{
 	simd.Unequal: (*vectors).Unequal, simd.And: (*vectors).All, simd.Or: (*vectors).Any,
 }
 
-// fusable reports whether an instruction can be compiled into a fused loop.
+// fusable reports whether a fused loop can contain an instruction. can says what loops of the processor
+// support.
 func (in *instruction[T]) fusable(can *jit.Builder) bool {
 	ok := !in.alone
 	switch in.op {
@@ -52,8 +53,8 @@ func (in *instruction[T]) fusable(can *jit.Builder) bool {
 	return ok
 }
 
-// value generates the operation of an instruction on registers and scalars. For an operation that updates
-// lanes, it returns the value that is reduced into the lanes.
+// value generates the operation of an instruction on registers x and scalars k, and returns its result. For
+// an operation that updates lanes, the result is what is reduced into them.
 func (in *instruction[T]) value(m *vectors, x, k []value) value {
 	switch in.op {
 	case opCopy, opStore, opSumLanes, opFoldLanes:
@@ -94,8 +95,8 @@ func (in *instruction[T]) value(m *vectors, x, k []value) value {
 	return v
 }
 
-// fewest is the minimum number of instructions of a fused loop. For a single instruction, the primitive of
-// package simd is as fast, unless the result is a sum or is stored.
+// fewest returns the minimum number of instructions of a fused loop. A loop of one instruction is no faster
+// than the function of package simd, unless it adds to a sum or stores its result.
 func fewest[T simd.Float](pending []instruction[T]) int {
 	if in := &pending[0]; len(pending) == 1 && (in.stores() || in.op.summed()) {
 		return 1
@@ -103,12 +104,12 @@ func fewest[T simd.Float](pending []instruction[T]) int {
 	return 2
 }
 
-// fuser compiles runs of consecutive instructions of a strip into fused loops.
+// fuser replaces runs of consecutive instructions of a strip by fused loops.
 type fuser[T simd.Float] struct {
 	c    *compiler[T]
 	p    *strip[T]
 	uses map[int]int  // number of instructions that use a register
-	can  *jit.Builder // for queries of what loops support
+	can  *jit.Builder // answers which loads and stores loops support
 	out  []instruction[T]
 
 	pending []instruction[T]
@@ -117,10 +118,11 @@ type fuser[T simd.Float] struct {
 	open    []openBranch
 }
 
-// openBranch is a branch whose end is not emitted yet.
+// openBranch is a branch whose last instruction is not emitted yet: at is its number in the output, and last
+// that of its last instruction in the input.
 type openBranch struct{ at, last int }
 
-// fuse replaces the instructions of p by fused loops where it can.
+// fuse replaces instructions of p by fused loops where that is possible and pays.
 func (c *compiler[T]) fuse(p *strip[T]) {
 	bytes := simd.Vector()
 	if bytes == 0 || !jit.Available() {
@@ -157,7 +159,7 @@ func (c *compiler[T]) fuse(p *strip[T]) {
 	p.code = f.out
 }
 
-// close ends a branch.
+// close ends the innermost open branch.
 func (f *fuser[T]) close() {
 	f.flush()
 	b := f.open[len(f.open)-1]
@@ -165,7 +167,8 @@ func (f *fuser[T]) close() {
 	f.out[b.at].skip = len(f.out) - b.at - 1
 }
 
-// join adds an instruction to the pending loop.
+// join adds an instruction to the pending ones. It compiles those first if the instruction conflicts with
+// them.
 func (f *fuser[T]) join(in instruction[T]) {
 	if f.conflicts(&in) || f.numbers+len(in.numbers) > mostNumbers {
 		f.flush()
@@ -174,9 +177,9 @@ func (f *fuser[T]) join(in instruction[T]) {
 	f.numbers += len(in.numbers)
 }
 
-// conflicts reports whether an instruction and a pending one access the same memory at different offsets,
-// one of them writing. Strip code writes a strip after it has read all of it, while a fused loop interleaves
-// loads and stores.
+// conflicts reports whether an instruction and a pending one access the same memory at different offsets, and
+// one of them writes. Separate instructions read a whole strip before they write it, but a fused loop
+// interleaves loads and stores.
 func (f *fuser[T]) conflicts(in *instruction[T]) bool {
 	differ := func(a, b *address[T]) bool { return b != nil && b.memory == a.memory && b.place != a.place }
 	read := func(in *instruction[T], a *address[T]) bool { // whether it reads at another offset
@@ -196,7 +199,7 @@ func (f *fuser[T]) conflicts(in *instruction[T]) bool {
 	return in.to != nil && read(in, in.to)
 }
 
-// flush compiles the pending instructions.
+// flush compiles the pending instructions, in as few loops as registers allow.
 func (f *fuser[T]) flush() {
 	pending := f.pending
 	f.pending, f.numbers = nil, 0
@@ -221,40 +224,40 @@ func (f *fuser[T]) flush() {
 	}
 }
 
-// fusedLoop is a compiled loop that replaces instructions.
+// fusedLoop is a compiled loop, with its arguments.
 type fusedLoop[T simd.Float] struct {
 	code     *jit.Code
-	number   int // index of its arguments in a state
+	number   int // number of its argument block in a state
 	inputs   []passedRegister
 	outputs  []passedRegister
 	stores   []passedStore[T]
 	sources  []passedSource[T]
-	lanes    []passedRegister // reductions whose accumulators are passed by pointer
-	sums     []int            // the reductions whose sums the loop computes in registers
+	lanes    []passedRegister // reductions whose lanes are in memory
+	sums     []int            // reductions whose sums the loop computes in registers
 	numbers  []number[T]
-	mayLeave bool             // whether stores may be non-temporal
-	listed   []instruction[T] // the instructions of the loop, if it will be listed
+	mayLeave bool             // whether some stores may be non-temporal
+	listed   []instruction[T] // the instructions of the loop, for listings; nil if there will be none
 }
 
-// passedRegister is a pointer argument for the strip of a register.
+// passedRegister is a pointer argument of a fused loop that points to the strip of a register.
 type passedRegister struct{ pointer, register int }
 
-// passedStore is a pointer argument for a destination.
+// passedStore is a pointer argument that points to the destination of a store.
 type passedStore[T simd.Float] struct {
 	pointer int
 	*address[T]
 	past bool // whether the store may be non-temporal
-	view int  // the register that views the strip in memory afterwards, or -1
+	view int  // the register that becomes a view of the stored elements, or -1
 }
 
-// passedSource is a pointer argument for a load of another type.
+// passedSource is a pointer argument that points to elements of a type other than T.
 type passedSource[T simd.Float] struct {
 	pointer int
 	*address[T]
 }
 
-// loop compiles instructions; false if they need too many registers. If own is true, sums accumulate in
-// registers of the loop.
+// loop compiles instructions to a fused loop, and returns the instruction that runs it. It returns false if
+// registers do not suffice. If own is true, sums accumulate in registers of the loop.
 func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], bool) {
 	double := unsafe.Sizeof(T(0)) == 8
 	b := jit.NewBuilder(double, simd.Vector() == 64)
@@ -387,15 +390,14 @@ func (l *fusedLoop[T]) run(s *state[T], n int) {
 	}
 }
 
-// again runs the loop on the strips to which its pointers already point.
+// again runs the loop on the strips to which its pointers point since the last run.
 func (l *fusedLoop[T]) again(s *state[T], n int) {
 	a := s.arguments[l.number]
 	set(s, l.numbers, jit.Row[T](l.code, a, 0))
 	l.code.Run(a, n, 1, false)
 }
 
-// point sets the pointers of the loop to strips of n elements. It reports whether stores may be
-// non-temporal.
+// point sets the pointers of the loop to strips of n elements. It returns whether stores may be non-temporal.
 func (l *fusedLoop[T]) point(s *state[T], n int) (past bool) {
 	a := s.arguments[l.number]
 	for _, p := range l.inputs {

@@ -11,22 +11,22 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// finder computes the offsets of a gather or scatter in integer strips.
+// finder computes the offsets of a gather or a scatter, and checks bounds, in integer strips.
 type finder[T simd.Float] struct {
 	offset integers[T]
-	at     int // the strip of the offsets
+	at     int // the integer strip of the offsets
 	tests  []outside[T]
 }
 
-// outside is a bounds check of one dimension.
+// outside is the bounds check of one dimension.
 type outside[T simd.Float] struct {
 	index  integers[T]
-	at     int // the strip of the indices
+	at     int // the integer strip of the subscripts
 	extent int
 }
 
-// found returns a finder for an access whose offset is not affine in the variable, and the registers that it
-// uses.
+// found returns a finder for an access whose offset is not affine in the vectorized index. uses are the
+// registers that the finder reads.
 func (z *vectorizer[T]) found(a *access) (f *finder[T], uses []int) {
 	code := newIntegerCompiler(z)
 	f = &finder[T]{at: code.strip(0)}
@@ -42,7 +42,8 @@ func (z *vectorizer[T]) found(a *access) (f *finder[T], uses []int) {
 	return f, uses
 }
 
-// places returns the offsets of n elements, -1 for those out of bounds, and whether all are in bounds.
+// places returns the offsets of n elements, with -1 for an element out of bounds. inside reports whether all
+// are in bounds.
 func (f *finder[T]) places(s *state[T], n int) (at []int, inside bool) {
 	f.offset.exec(s, n)
 	at, inside = s.integerStrip(f.at)[:n], true
@@ -61,8 +62,8 @@ func (f *finder[T]) places(s *state[T], n int) (at []int, inside bool) {
 // text returns the code of the offsets.
 func (f *finder[T]) text(p *lister[T]) string { return "[" + f.offset.text(p) + "]" }
 
-// gathered compiles a gather. It returns false for several tensors, and for other values of elements out of
-// bounds.
+// gathered compiles a gather, and returns its register. It returns false if a subscript selects the tensor,
+// or if the value of an element out of bounds differs within a strip.
 func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	r := n.Read
 	if r.Which != nil || r.Else != nil && r.Else.Uses(z.v) {
@@ -86,12 +87,12 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	return z.other(o, z.register(false), uses...), true
 }
 
-// gather loads elements at offsets that integer strips hold.
+// gather loads elements at offsets in an integer strip.
 type gather[T simd.Float] struct {
 	tensor int
 	places *finder[T]
-	direct *lookup[T]                                    // the same in one loop, or nil
-	other  number[T]                                     // the value of elements out of bounds
+	direct *lookup[T]                                    // the same in one loop over an index tensor; nil if the offset has another form
+	other  number[T]                                     // the value of elements out of bounds, which are an error without it
 	one    func(*state[T]) (tensor, at int, inside bool) // locates one element
 	place  int                                           // slot of the vectorized index
 	get    func(*block[T], int) float64                  // loads an element of another type than T; nil for T
@@ -143,15 +144,15 @@ func (o *gather[T]) text(p *lister[T], _ []string) string {
 	return out
 }
 
-// repetition loads elements that are each repeated several times: the subscript is the quotient of an index
-// by a constant.
+// repetition loads elements each of which is repeated several times, since its subscript is the quotient of
+// an index by a constant.
 type repetition[T simd.Float] struct {
-	from          *address[T] // of the first element
+	from          *address[T] // the element whose subscript is 0
 	first         *address[T] // the index
 	factor, times int
 }
 
-// repeated matches a load of elements that are each repeated several times, or returns nil.
+// repeated returns the repetition that a load is. It returns nil for other loads.
 func (z *vectorizer[T]) repeated(tensor int, a *access) *repetition[T] {
 	same, times, factor := form{base: a.offset.base, vars: a.offset.vars}, 0, 0
 	var of form
@@ -185,8 +186,8 @@ func (o *repetition[T]) text(p *lister[T], _ []string) string {
 	return fmt.Sprintf("%s, from %s / %d, each %d times", p.address(o.from), p.form(o.first.offset), o.times, o.times)
 }
 
-// repeat sets z to strided elements of x, each repeated times times. done repetitions of the first one are
-// skipped.
+// repeat sets z to strided elements of x, each repeated times times. The first done repetitions of the first
+// element are left out.
 func repeat[T simd.Float](z, x []T, at, step, times, done int) {
 	for len(z) > 0 {
 		if n := len(z) / 2; times == 2 && step == 1 && done == 0 && n > 0 {
@@ -204,19 +205,19 @@ func repeat[T simd.Float](z, x []T, at, step, times, done int) {
 	}
 }
 
-// lookup is the usual form of a gather's offset: a multiple of an index that a tensor holds for each
-// element, plus an affine part.
+// lookup is the most frequent form of a gather's offset: a multiple of the element of an index tensor, plus
+// an affine part.
 type lookup[T float32 | float64] struct {
 	base   func(*state[T]) int
 	step   int
 	tensor int // the tensor of indices
 	first  func(*state[T]) int
-	wide   bool // whether the indices are int64
+	wide   bool // whether the indices are int64; otherwise they are int32
 	factor int
 	extent int // exclusive upper bound of the indices
 }
 
-// lookup matches the offset of a gather, or returns nil.
+// lookup returns the offset of an access as a lookup. It returns nil if the offset has another form.
 func (z *vectorizer[T]) lookup(a *access) *lookup[T] {
 	var one *addend
 	same := form{base: a.offset.base, vars: a.offset.vars}
@@ -243,7 +244,7 @@ func (z *vectorizer[T]) lookup(a *access) *lookup[T] {
 		factor: one.factor, extent: a.ext[a.open[0]]}
 }
 
-// gather loads elements into z; false if an index is out of bounds.
+// gather sets z to elements of x. It returns false if an index is out of bounds.
 func (l *lookup[T]) gather(s *state[T], z, x []T) bool {
 	base, first := l.base(s), l.first(s)
 	if l.wide {
@@ -284,7 +285,8 @@ func gatherBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, fact
 	return true
 }
 
-// add scatter-adds x in order. It returns the number of elements before one out of bounds.
+// add adds the elements of x to elements of z, in order. It stops before an index that is out of bounds, and
+// returns the number of elements that it added.
 func (l *lookup[T]) add(s *state[T], z, x []T) int {
 	base, first := l.base(s), l.first(s)
 	if l.wide {
@@ -315,8 +317,8 @@ func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor,
 	return len(x)
 }
 
-// placed emits a scatter in order. It returns false if the statement selects among tensors, stores another
-// type than T, or has a guard that may keep integers from a division by 0.
+// placed emits a scatter, which stores elements in order. It returns false if a subscript selects the tensor,
+// if the target needs a conversion, or if a guard may protect integers from a division by 0.
 func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
 	if st.left.Which != nil || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) ||
@@ -344,7 +346,8 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	return true
 }
 
-// guards returns code for the part of a statement's guard that is uniform in a strip, and the rest, or nil.
+// guards splits the guard of a statement. uniform evaluates the part that is uniform in a strip. varying is
+// the rest, or nil.
 func (z *vectorizer[T]) guards(st *statement) (uniform func(*state[T]) bool, varying *term.Term) {
 	var same *term.Term
 	for _, c := range term.Conjuncts(st.guard) {
@@ -358,20 +361,20 @@ func (z *vectorizer[T]) guards(st *statement) (uniform func(*state[T]) bool, var
 	return z.c.holds(same), varying
 }
 
-// scatter stores its first register to places that integer strips hold, in order. Its second register, if
-// any, is the part of the guard that differs between elements.
+// scatter stores its first register to offsets in an integer strip, in order. Its second register, if any,
+// holds the part of the guard that differs within a strip.
 type scatter[T simd.Float] struct {
 	target  int
-	guard   func(*state[T]) bool // the rest of the guard
+	guard   func(*state[T]) bool // the uniform part of the guard
 	places  *finder[T]
-	direct  *lookup[T]                                    // the same in one loop, or nil
+	direct  *lookup[T]                                    // the same in one loop over an index tensor; nil if the offset has another form
 	one     func(*state[T]) (tensor, at int, inside bool) // locates one element
 	place   int                                           // slot of the vectorized index
 	guarded bool
-	skips   bool // whether stores out of bounds are left out
-	wide    bool // whether the target is float64 and T is not
+	skips   bool // whether elements out of bounds are skipped; otherwise they are an error
+	wide    bool // whether the target is float64 although T is float32
 	adds    bool // whether elements are added in T
-	joins   bool // whether elements are joined with what is in memory
+	joins   bool // whether join combines elements with those in memory; otherwise they are stored
 	join    func(x, y float64) float64
 }
 
@@ -423,7 +426,7 @@ func (o *scatter[T]) text(p *lister[T], x []string) string {
 	return p.c.nameOf(o.target) + "@" + o.places.text(p) + sign + x[0] + guard
 }
 
-// locate locates element i of a strip over the index in a slot by scalar code, which reports an error if the
+// locate calls find for element i of a strip over the index in slot place. find reports an error if the
 // element is out of bounds.
 func locate[T simd.Float](s *state[T], place, i int, find func(*state[T]) (tensor, at int, inside bool)) {
 	first := s.vars[place]

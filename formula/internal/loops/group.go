@@ -12,24 +12,24 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// bundle is the statements of one loop nest.
+// bundle is statements that are fused into one loop nest.
 type bundle struct {
 	vars       []*term.Variable
 	statements []*statement
-	// folds are the statements' reductions, if their values are reductions. All of them reduce the same
-	// indices.
+	// folds are the statements' reductions, if their values are reductions, which all reduce over equal
+	// ranges. Otherwise it is nil.
 	folds []*term.Reduction
-	// over is the index over which the strips of reductions run.
+	// over is which kind of index the strips of the reductions run over.
 	over foldOver
 }
 
-// bundleGroup is a list of fused bundles, whose outermost loops are shared.
+// bundleGroup is bundles that share their outermost loops.
 type bundleGroup struct {
 	bundles []*bundle
 	depth   int // the number of shared loops
 }
 
-// touch is a memory access of a statement.
+// touch is an access to memory by a statement.
 type touch struct {
 	memory int
 	at     form
@@ -39,8 +39,8 @@ type touch struct {
 	access *access
 }
 
-// touches lists the memory accesses of a statement. The list is cached while statements are fused, which
-// compares all pairs of statements.
+// touches returns the accesses of a statement. They are cached while statements are fused, which compares all
+// pairs of statements.
 func (c *compiler[T]) touches(s *statement) []touch {
 	if out, ok := c.touched[s]; ok {
 		return out
@@ -91,8 +91,8 @@ func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
 	return serial(c.fit(out, c.options.Steps))
 }
 
-// serial merges consecutive groups without shared loops: none of them runs in shares, and their units run in
-// order.
+// serial merges consecutive groups that share no loops. Such groups do not run in shares, so their units may
+// run in order in one group.
 func serial(groups []*bundleGroup) []*bundleGroup {
 	out := groups[:0]
 	for _, g := range groups {
@@ -127,7 +127,8 @@ func newBundle(s *statement) *bundle {
 	return b
 }
 
-// newBundle returns the bundle of a statement, with the loop order of its reduction.
+// newBundle returns the bundle of one statement, and chooses which index the strips of its reduction run
+// over.
 func (c *compiler[T]) newBundle(s *statement) *bundle {
 	b := newBundle(s)
 	if b.folds != nil {
@@ -136,7 +137,7 @@ func (c *compiler[T]) newBundle(s *statement) *bundle {
 	return b
 }
 
-// depth returns the number of outermost loops that a statement may share.
+// depth returns the maximum number of outermost loops that a statement may share with others.
 func (c *compiler[T]) depth(s *statement) int {
 	switch {
 	case s.add:
@@ -158,7 +159,7 @@ func (c *compiler[T]) depth(s *statement) int {
 	return len(s.vars)
 }
 
-// separate returns the number of outermost loops whose iterations accumulate into different elements.
+// separate returns the number of outermost loops whose iterations add to different elements.
 func (c *compiler[T]) separate(s *statement) int {
 	a := accessOf(s.left)
 	if s.left.Which != nil {
@@ -172,8 +173,8 @@ func (c *compiler[T]) separate(s *statement) int {
 	return 0
 }
 
-// ownDimensions reports whether each index of v, and the corresponding one of w, is alone in one dimension
-// of the accesses x and y. Different values of the indices then access different elements.
+// ownDimensions reports whether each index of v, and the corresponding one of w, is the only index of one
+// dimension of accesses x and y. Different values of the indices then access different elements.
 func ownDimensions(v, w []*term.Variable, x, y *access) bool {
 	for i := range v {
 		own := false
@@ -217,8 +218,8 @@ func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 	return false
 }
 
-// splits reports whether sharing d loops would make an elementwise group, or an elementwise statement, not
-// elementwise. With one step, all groups belong to this step, and fusion is allowed.
+// splits reports whether an elementwise group or statement would no longer be elementwise if both shared d
+// loops. With one step all groups belong to it, so this never prevents fusion.
 func (c *compiler[T]) splits(g *bundleGroup, s *statement, d int) bool {
 	if !c.options.ByElement || c.options.Steps == 1 {
 		return false
@@ -228,7 +229,7 @@ func (c *compiler[T]) splits(g *bundleGroup, s *statement, d int) bool {
 	return (c.byElement(g) || c.byElement(alone)) && !c.byElement(&bundleGroup{append(slices.Clone(g.bundles), own), d})
 }
 
-// gives reports whether a group writes a tensor that is not a temporary.
+// gives reports whether a group writes a tensor that is no temporary.
 func (c *compiler[T]) gives(g *bundleGroup) bool {
 	return slices.ContainsFunc(g.bundles, func(b *bundle) bool {
 		return slices.ContainsFunc(b.statements, func(s *statement) bool { return !c.tensors[s.target].Local })
@@ -268,8 +269,9 @@ func disjoint(x, y touch) bool {
 	return a.Known && b.Known && (a.Hi < b.Lo || b.Hi < a.Lo)
 }
 
-// apart reports whether the offsets x and y differ whenever the values of the indices v and w differ. The
-// indices must be digits of a mixed-radix number, whose lower digits cannot overflow.
+// apart reports whether the offsets x and y differ whenever the indices v of x and the indices w of y have
+// different values. It proves this if the indices are digits of a mixed-radix number, whose lower digits
+// cannot overflow.
 func apart(v, w []*term.Variable, x, y form) bool {
 	type digit struct{ factor, extent int }
 	var digits []digit
@@ -296,8 +298,8 @@ func apart(v, w []*term.Variable, x, y form) bool {
 	return true
 }
 
-// profits reports whether a statement and a group access a tensor at offsets with the same strides along the
-// shared indices, so that the element is still in the cache.
+// profits reports whether a statement and a group access a tensor with the same strides along the shared
+// indices, so that its elements are still in the cache.
 func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 	for _, y := range c.touches(s) {
 		for _, b := range g.bundles {
@@ -314,8 +316,8 @@ func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 	return false
 }
 
-// never reports whether the offsets x and y differ for all values of the indices v and w: both are
-// mixed-radix numbers, with one digit that differs.
+// never reports whether the offsets x and y differ for all values of indices v and w: both are mixed-radix
+// numbers, one digit of which always differs.
 func never(v, w []*term.Variable, x, y form) bool {
 	d, ok := shape.Sub(x.base, y.base)
 	switch {
@@ -357,8 +359,9 @@ func (c *compiler[T]) conflicts(b *bundle, s *statement) bool {
 	return false
 }
 
-// merge adds a statement to a bundle with the same loops, if every memory hazard between them is at the same
-// iteration. Reductions over the same indices are merged if they are independent.
+// merge adds a statement to a bundle with the same loops, and returns true, if accesses of both to the same
+// memory, one of them a store, are at the same iteration. Reductions over equal ranges are merged if they are
+// independent.
 func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 	r := s.reduction()
 	if len(b.vars) != len(s.vars) || s.add || b.statements[0].add || (r != nil) != (b.folds != nil) || s.guard != nil || b.statements[0].guard != nil ||
@@ -402,9 +405,9 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 	return true
 }
 
-// order describes the order of additions in a sum: the index of its strips, and the indices that can be
-// coalesced. Only sums with the same order are merged, so that fusion does not change bits. The result's
-// indices count only if strips run over them.
+// order returns a text for the order of additions in a sum: the kind of index that its strips run over, and
+// which indices can be coalesced. Only sums with equal texts are merged, so that fusion does not change bits.
+// Indices of the results count only if strips run over them.
 func (c *compiler[T]) order(s *statement) string {
 	b := c.newBundle(s)
 	out := fmt.Sprint(b.over)
@@ -418,7 +421,7 @@ func (c *compiler[T]) order(s *statement) string {
 	return out
 }
 
-// sameElement reports whether two offsets are equal for equal values of the indices, and differ otherwise.
+// sameElement reports whether two offsets are equal for equal values of the indices v and w.
 func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y form) bool {
 	for i := range v {
 		f := x.factor(v[i])
@@ -430,7 +433,7 @@ func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y form) bool {
 	return x.same(y)
 }
 
-// summed reports whether reductions of a kind may be merged.
+// summed reports whether a reduction may be merged with others: it is a sum or mean without a guard.
 func summed(r *term.Reduction) bool {
 	return (r.Kind == reduction.Sum || r.Kind == reduction.Mean) && r.Guard == nil
 }
@@ -450,8 +453,8 @@ func sameLoops(r, q *term.Reduction) bool {
 	return true
 }
 
-// strips reports whether a statement's value can be computed in strips of T. Integers cannot, unless they
-// are only copied, or the result is exact in T.
+// strips reports whether a statement's value can be computed in strips of T. An integer cannot, unless it is
+// only copied, or the result is exact in T.
 func (c *compiler[T]) strips(s *statement) bool {
 	if s.parts {
 		return false
@@ -490,7 +493,7 @@ func fits(r *term.Reduction, t dtype.Type) bool {
 	return all.Known && all.Lo >= -most && all.Hi <= most
 }
 
-// mayBeEmpty reports whether a reduction may have no elements.
+// mayBeEmpty reports whether a reduction may reduce no elements.
 func mayBeEmpty(r *term.Reduction) bool {
 	return r.Guard != nil || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {
 		lo, known := v.Lo.Known()

@@ -24,9 +24,9 @@ func (z *normalizer) withoutCheap(statements []*program.Statement) []*program.St
 	return out
 }
 
-// withoutCopies eliminates copies. A temporary that a later statement copies as a whole is computed in place
-// of the copy. Reads of a temporary that is a copy become reads of its source. Sparsely used temporaries are
-// inlined.
+// withoutCopies removes copies of tensors. A reduction that is only copied to another tensor is computed
+// there instead. A temporary that is a copy is replaced by its source. A temporary of which few elements are
+// used is inlined.
 func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.Statement {
 	out := slices.Clone(statements)
 	for i := 0; i < len(out); i++ {
@@ -62,7 +62,8 @@ func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.S
 	return out
 }
 
-// copies reports whether statement i copies a whole tensor, which no later statement writes, to a temporary.
+// copies reports whether statement i copies a whole tensor to a temporary, and no later statement writes the
+// tensor.
 func (z *normalizer) copies(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	if s.Value.Op != term.Element || !z.alone(statements, i) {
@@ -83,7 +84,7 @@ func (z *normalizer) copies(statements []*program.Statement, i int) bool {
 	return z.stays(statements, i)
 }
 
-// stays reports whether no statement from i on writes memory that statement i reads.
+// stays reports whether neither statement i nor a later one writes memory that statement i reads.
 func (z *normalizer) stays(statements []*program.Statement, i int) bool {
 	ok := true
 	statements[i].Value.Walk(func(n *term.Term) {
@@ -123,8 +124,8 @@ func (z *normalizer) rare(statements []*program.Statement, i int) bool {
 	return false // in a guard or a subscript
 }
 
-// often returns an upper bound of the loads from a tensor in one evaluation of n. known is false if there is
-// none, or if a sort or scan contains them.
+// often returns an upper bound of the number of loads from a tensor in one evaluation of n. known is false if
+// there is no bound, or if a load is part of a sort or scan.
 func often(n *term.Term, tensor int) (count int, known bool) {
 	known = true
 	n.Map(func(x *term.Term) *term.Term {
@@ -142,7 +143,7 @@ func often(n *term.Term, tensor int) (count int, known bool) {
 	return count, known
 }
 
-// knownBox returns the number of iterations of vars, if their ranges are constant.
+// knownBox returns the number of iterations of loops over vars. known is false if a range is not constant.
 func knownBox(vars []*term.Variable) (n int, known bool) {
 	n = 1
 	for _, v := range vars {
@@ -155,7 +156,8 @@ func knownBox(vars []*term.Variable) (n int, known bool) {
 	return n, true
 }
 
-// lasts reports whether a value is constant during the task: no statement writes memory that it reads.
+// lasts reports whether the value of a statement is the same during the whole task: no statement writes
+// memory that it reads.
 func (z *normalizer) lasts(s *program.Statement) bool {
 	ok := true
 	s.Value.Walk(func(n *term.Term) {
@@ -166,8 +168,8 @@ func (z *normalizer) lasts(s *program.Statement) bool {
 	return ok
 }
 
-// few reports whether a value is cheap to recompute: it has few operations, and loads only invariant
-// elements, along at least one index, of tensors that no statement writes.
+// few reports whether a value is cheap to recompute for each use. It has few operations. It loads only from
+// tensors that no statement writes, and each load is invariant along an index.
 func (z *normalizer) few(s *program.Statement) bool {
 	if t := z.tensors[s.Target].Type; t != dtype.Invalid && t != z.own || s.Value.Kind != term.Real {
 		return false
@@ -188,8 +190,8 @@ func (z *normalizer) few(s *program.Statement) bool {
 	return ok && parts <= mostParts
 }
 
-// cheap reports whether statement i is the only definition of a temporary, and its value a constant or
-// cheap.
+// cheap reports whether statement i is the only definition of a temporary, and its value is a constant or
+// cheap to recompute.
 func (z *normalizer) cheap(statements []*program.Statement, i int) bool {
 	s := statements[i]
 	return (s.Value.Op == term.Constant || z.few(s)) && z.alone(statements, i)
@@ -223,7 +225,8 @@ func (z *normalizer) alone(statements []*program.Statement, i int) bool {
 	return true
 }
 
-// withinExtents reports whether a load is in bounds, if index tensors respect their bounds.
+// withinExtents reports whether a load is in bounds, given that the elements of index tensors are below their
+// bounds.
 func (z *normalizer) withinExtents(n *term.Term) bool {
 	if x := z.ranged(n); x.Op == term.Element {
 		n = x
@@ -231,7 +234,7 @@ func (z *normalizer) withinExtents(n *term.Term) bool {
 	return len(accessOf(n.Read).open) == 0
 }
 
-// replaced inlines the definition s into a statement o.
+// replaced returns statement o with the value of definition s in place of loads from s's target.
 func replaced(o, s *program.Statement) *program.Statement {
 	var replace func(n *term.Term) *term.Term
 	replace = func(n *term.Term) *term.Term {

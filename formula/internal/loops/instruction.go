@@ -7,25 +7,25 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// opcode is the operation of an instruction. Below, x, y and w are its registers uses[0], uses[1] and
-// uses[2], and a and b its scalars.
+// opcode is the operation of an instruction. In the comments, x, y and w are the registers uses[0], uses[1]
+// and uses[2], and a and b the scalars numbers[0] and numbers[1].
 type opcode uint8
 
 const (
-	opOther  opcode = iota // an operation that has operands of its own: other
+	opOther  opcode = iota // an operation with operands of its own, in field other
 	opBranch               // skips instructions if a condition fails
 	opLoop                 // a fused loop
 
-	opView // points the register to the strip at from
-	opKeep // copies view x before its memory is overwritten, and points x to the copy
+	opView // makes the register a view of memory at from
+	opKeep // copies view x before its memory is overwritten, and makes x the copy
 	opLoad // loads strided elements of any type at from
 
 	opFill           // a
 	opCopy           // x
 	opUnary          // a function of x
 	opBinary         // a function of x and y
-	opBinaryNumber   // of x and a
-	opNumberBinary   // of a and x
+	opBinaryNumber   // a function of x and a
+	opNumberBinary   // a function of a and x
 	opMulAdd         // x*y + w
 	opMulAddNumber   // x*a + y
 	opMulSub         // x*y - w
@@ -36,8 +36,8 @@ const (
 	opNarrow         // x rounded to float32
 	opCount          // integers with a constant stride, from the one at from
 	opStretch        // a where an affine integer satisfies relation, otherwise b
-	opRests          // low parts, which float32 rounds off, of float64 elements at from
-	opFunction       // a scalar function, element by element
+	opRests          // rounding errors, in float32, of float64 elements at from
+	opFunction       // a scalar function, called for each element
 	opNumbers        // a, evaluated for each element
 
 	opSumLanes  // adds x to the lanes
@@ -51,15 +51,16 @@ const (
 	opMove        // copies elements at from to elements at to, without a conversion
 )
 
-// instruction is one operation on strips. Registers are strips of a state, by number. Three switches
-// interpret instructions: exec runs one on a strip, value compiles it into a fused loop, and text prints it.
+// instruction is one operation on strips. A register is the number of a strip of the state. Three switches
+// interpret instructions: exec runs one on a strip, value generates it in a fused loop, and text prints it.
 type instruction[T simd.Float] struct {
 	op     opcode
 	unary  simd.Unary
 	binary simd.Binary
 	// relation is the comparison of opStretch.
 	relation term.Op
-	// folds says that def is an accumulator, which outlives the execution of the code.
+	// folds says that def is an accumulator, which keeps its value from one execution of the code to the
+	// next.
 	folds bool
 	add   bool // whether a store adds to memory
 	past  bool // whether a store may be non-temporal
@@ -69,24 +70,24 @@ type instruction[T simd.Float] struct {
 	numbers []number[T] // the scalar operands, uniform in a strip
 	def     int         // the register that it defines, or -1
 	defs    []int       // the registers that a fused loop defines
-	holds   []int       // registers with buffers that outlive one execution
+	holds   []int       // registers whose buffers no other register may share
 	from    *address[T]
 	to      *address[T] // destination of the result; def is then a view of it
-	lane    int         // the reduction whose lanes are updated
+	lane    int         // number of the reduction whose lanes are updated
 	at      int         // opFunction: offset of its arguments in state.numbers; opNumbers: slot of the index; opFoldRows: row length
 	of      *term.Function
-	simd    primitive[T]  // the primitive of unary or binary
+	simd    primitive[T]  // the function of package simd
 	other   operation[T]  // of opOther
 	loop    *fusedLoop[T] // of opLoop
-	sums    int           // number of sums that the loop computes in registers of its own
-	// when and skip are a branch: if the condition fails, the next skip instructions are skipped.
+	sums    int           // number of sums that the fused loop accumulates in machine registers
+	// when and skip are those of a branch: if when returns false, the next skip instructions are skipped.
 	when func(*state[T]) bool
-	test *term.Term // the condition
+	test *term.Term // the condition of the branch
 	not  bool       // whether when is the negation of test
 	skip int
 }
 
-// primitive is a function of package simd.
+// primitive is a function of package simd on slices; one field is set.
 type primitive[T simd.Float] struct {
 	unary  func(z, x []T)
 	binary func(z, x, y []T)
@@ -94,18 +95,18 @@ type primitive[T simd.Float] struct {
 	first  func(z []T, x T, y []T)
 }
 
-// address is the memory address of a strip.
+// address is where the elements of a strip are in memory.
 type address[T simd.Float] struct {
 	tensor, memory int
 	typ            dtype.Type
-	place          string // key of the offset; equal keys mean equal addresses
+	place          string // text of the offset, equal for equal addresses
 	offset         form   // of the first element
-	step           int    // stride
+	step           int    // distance of elements
 	at             func(*state[T]) int
-	// kind is the storage type for fused loops, which support it if known is true.
+	// kind is the storage type in fused loops. known is false if they do not support it.
 	kind  jit.Kind
 	known bool
-	fixed bool // whether the offset is not data-dependent
+	fixed bool // whether the offset depends on indices only
 
 	storage storage[T] // of typ
 	put     func(b *block[T], i int, v float64)
@@ -121,12 +122,14 @@ func (z *vectorizer[T]) address(t int, a *access) *address[T] {
 	return out
 }
 
-// count returns the "address" of an integer sequence with a constant stride.
+// count returns an integer that is affine in the vectorized index, in the form of an address: at computes its
+// first value.
 func (z *vectorizer[T]) count(f form, at func(*state[T]) int) *address[T] {
 	return &address[T]{tensor: -1, offset: f, step: f.factor(z.v), at: at}
 }
 
-// kindOf returns how fused loops load a storage type; false if they do not support it.
+// kindOf returns the kind as which fused loops load a storage type. It returns false if they do not support
+// it.
 func (c *compiler[T]) kindOf(t dtype.Type) (k jit.Kind, ok bool) {
 	switch t {
 	case c.own:
@@ -143,7 +146,7 @@ func (c *compiler[T]) kindOf(t dtype.Type) (k jit.Kind, ok bool) {
 	return 0, false
 }
 
-// emit appends an instruction, and selects its primitive.
+// emit appends an instruction, with its function of package simd.
 func (z *vectorizer[T]) emit(in instruction[T]) {
 	switch in.op {
 	case opUnary:
@@ -173,22 +176,22 @@ func (z *vectorizer[T]) effect(in instruction[T]) {
 	z.emit(in)
 }
 
-// operation is an operation on strips that has operands of its own, such as a gather. It runs outside of
-// fused loops.
+// operation is an operation with operands of its own, such as a gather. It does not run in fused loops.
 type operation[T simd.Float] interface {
-	// exec runs it as instruction in on n elements.
+	// exec runs the operation on n elements; in holds its registers.
 	exec(s *state[T], in *instruction[T], n int)
-	// text says what it computes of registers, whose names are x.
+	// text describes the operation for a listing; x are the names of the registers that it reads.
 	text(p *lister[T], x []string) string
 }
 
-// other appends an operation that has operands of its own. It defines register def, unless def is -1.
+// other appends an operation with operands of its own that reads registers uses and defines register def, or
+// none if def is -1. It returns def.
 func (z *vectorizer[T]) other(o operation[T], def int, uses ...int) int {
 	z.emit(instruction[T]{op: opOther, other: o, uses: uses, def: def})
 	return def
 }
 
-// toLanes reports whether an operation updates lanes, and summed whether it adds to lanes that begin at 0.
+// toLanes reports whether an operation updates lanes. summed reports whether it adds to them.
 func (op opcode) toLanes() bool { return op >= opSumLanes && op <= opFoldLanes }
 func (op opcode) summed() bool  { return op >= opSumLanes && op < opFoldLanes }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// integerOp is the operation of an instruction on integer strips, which hold integers exactly. Below, z is
-// strip dst, y is strip y, and r is register reg.
+// integerOp is the operation of an instruction on integer strips, whose elements have 64 bits. In the
+// comments, z is the strip dst, y is the strip y, and r is the register reg.
 type integerOp uint8
 
 const (
@@ -26,11 +26,11 @@ const (
 	integerAdd                           // z += factor * y
 	integerAddTable                      // z += the table's values for the vectorized index
 	integerLookup                        // z = elements at the offsets z
-	integerTruth                         // z = r, whose elements are 1 and 0
-	integerConverted                     // z = the number real, converted by the function of
+	integerTruth                         // z = r, a condition
+	integerConverted                     // z = a real number, converted by the function of
 	integerSelect                        // z = y where r is 0
 	integerAbs                           // z = abs(z)
-	integerBinary                        // z = z and y, joined as in of
+	integerBinary                        // z = the operation or function of, applied to z and y
 )
 
 // integerInstruction is one operation on integer strips.
@@ -40,23 +40,23 @@ type integerInstruction[T simd.Float] struct {
 	reg             int
 	factor, divisor int
 	from            *address[T]
-	elements        integerStorage[T] // at from
+	elements        integerStorage[T] // storage of the elements at from
 	of              *term.Term
-	value           func(*state[T]) int // scalar code for of
-	table           []int               // by the vectorized index
+	value           func(*state[T]) int // scalar code that computes of
+	table           []int               // by value of the vectorized index
 	real            *doubled[T]
-	least, end      float64 // integerConverted: the numbers in [least, end) are truncated
+	least, end      float64 // of integerConverted: numbers in [least, end) are converted by truncation
 }
 
 // integers is straight-line code on integer strips.
 type integers[T simd.Float] struct {
 	code []integerInstruction[T]
-	uses []int // registers with operands
+	uses []int // registers that the code reads
 	at   int   // slot of the vectorized index
 }
 
-// integerStrip returns an integer strip: a negative number k is that of strip ^k of those that are not
-// shared.
+// integerStrip returns an integer strip. A number k below 0 is that of the strip ^k that is not shared with
+// other code.
 func (s *state[T]) integerStrip(k int) []int {
 	if k < 0 {
 		return s.apart[^k]
@@ -71,7 +71,7 @@ func (p *integers[T]) exec(s *state[T], n int) {
 	}
 }
 
-// exec computes strip z. The vectorized index is in slot place.
+// exec computes strip z. place is the slot of the vectorized index.
 func (in *integerInstruction[T]) exec(s *state[T], z []int, place int) {
 	switch in.op {
 	case integerUniform:
@@ -129,7 +129,7 @@ func (in *integerInstruction[T]) exec(s *state[T], z []int, place int) {
 	}
 }
 
-// join replaces z by the results of a binary operation on z and y.
+// join applies a binary operation to z and y, and sets z to the results.
 func (in *integerInstruction[T]) join(z, y []int) {
 	switch op := in.of.Op; {
 	case in.of.Func == term.Min:
@@ -166,7 +166,7 @@ func count(out []int, first, step int) {
 	}
 }
 
-// addElements adds multiples of strided elements.
+// addElements adds multiples of strided elements of x to out.
 func addElements[U dtype.Integer | int](out []int, x []U, at, step, factor int) {
 	for i := range out {
 		out[i] += factor * int(x[at])
@@ -174,8 +174,8 @@ func addElements[U dtype.Integer | int](out []int, x []U, at, step, factor int) 
 	}
 }
 
-// addDigits adds multiples of the quotients and of the remainders of first, first+step, ... by d, by
-// strength reduction.
+// addDigits adds multiples of the quotients, and of the remainders, of first, first+step, ... by d to out. It
+// divides once (strength reduction).
 func addDigits(out []int, first, step, d, quotient, rest int) {
 	q := shape.FloorDiv(first, d)
 	r := first - q*d
@@ -191,7 +191,7 @@ func addDigits(out []int, first, step, d, quotient, rest int) {
 	}
 }
 
-// text lists the operations of the code.
+// text returns the operations of the code for a listing.
 func (p *integers[T]) text(l *lister[T]) string {
 	names := map[int]string{}
 	name := func(k int) string {

@@ -5,14 +5,14 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// bounds returns the interval of a form.
+// bounds returns an interval that contains all values of a form.
 func (f form) bounds() algebra.Interval {
 	var r ranges
 	return r.of(f)
 }
 
-// ranges computes intervals. It memoizes those of indices whose ranges depend on other indices. A cyclic
-// range has no interval.
+// ranges computes intervals of integers. It memoizes the intervals of indices whose ranges depend on other
+// indices. A cyclic range has no interval.
 type ranges struct {
 	found map[*term.Variable]algebra.Interval
 }

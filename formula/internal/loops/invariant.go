@@ -9,7 +9,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// takesLong reports whether a value is an expensive function, such as a power or a transcendental function.
+// takesLong reports whether a value is the result of an expensive function, such as a power or a
+// transcendental function.
 func takesLong(n *term.Term) bool {
 	switch {
 	case n.Kind != term.Real:
@@ -23,8 +24,9 @@ func takesLong(n *term.Term) bool {
 	return false
 }
 
-// hoisted hoists expensive functions that depend on fewer indices than the statement: earlier statements
-// compute them into temporaries. Functions of indices only become tensors of constants.
+// hoisted hoists expensive functions out of loops whose indices they do not use: earlier statements compute
+// them into temporaries. Functions of indices only become constant tensors. It returns the statement that
+// loads the results.
 func (z *normalizer) hoisted(s *statement) *statement {
 	if !pointwiseValue(s) || len(s.vars) == 0 || box(s.vars) == 0 {
 		return s
@@ -47,8 +49,8 @@ func (z *normalizer) hoisted(s *statement) *statement {
 	return &out
 }
 
-// final reports whether no other statement reads the result of s, and no statement writes what s reads. The
-// loops of s may then be permuted, unless other code relies on their order.
+// final reports whether the loops of s may be permuted: no other statement reads the result of s, no
+// statement writes what s reads, and no other code relies on the order.
 func (z *normalizer) final(s *statement) bool {
 	ok := !z.ordered && !z.tensors[s.target].Local && !z.used[s.target]
 	s.walk(func(n *term.Term) {
@@ -64,11 +66,11 @@ type hoister struct {
 	*normalizer
 	s     *statement
 	free  bool             // whether the loops may be permuted
-	exact bool             // whether functions are in a float64 value of integers
+	exact bool             // whether the functions are part of a float64 value that depends on integers only
 	first []*term.Variable // the new outermost loops; nil if the order is unchanged
 }
 
-// value replaces the functions in a value by loads.
+// value replaces the expensive functions in a value by loads of temporaries.
 func (h *hoister) value(n *term.Term, lenient bool) *term.Term {
 	if !long(n) {
 		return n
@@ -83,7 +85,7 @@ func (h *hoister) value(n *term.Term, lenient bool) *term.Term {
 	return h.parts(n, lenient)
 }
 
-// parts replaces the functions in the operands of a value by loads.
+// parts replaces the expensive functions in the operands of a value by loads of temporaries.
 func (h *hoister) parts(n *term.Term, lenient bool) *term.Term {
 	if was := h.exact; n.Kind == term.Real && ofIntegers(n, h.exacts) {
 		h.exact = true
@@ -95,9 +97,9 @@ func (h *hoister) parts(n *term.Term, lenient bool) *term.Term {
 	return n.Map(func(x *term.Term) *term.Term { return h.value(x, lenient) })
 }
 
-// worth reports whether hoisting functions of vars pays. They must use the vectorized index: other functions
-// are computed once per strip. The remaining indices of vars become the outermost loops, which the
-// statements then share, so that their shares run in parallel.
+// worth reports whether hoisting a function of vars pays. The function must use the vectorized index, since
+// otherwise it is computed once per strip anyway. The other indices of vars become the outermost loops, which
+// both statements then share, so that shares of them run in parallel.
 func (h *hoister) worth(vars []*term.Variable) bool {
 	last := h.s.vars[len(h.s.vars)-1]
 	if !h.free || !slices.Contains(vars, last) || box(h.s.vars)-box(vars) < leastHoisted || len(vars) < 2 {
@@ -118,7 +120,7 @@ func long(n *term.Term) bool {
 	return found
 }
 
-// fixed reports whether a value depends on indices only.
+// fixed reports whether a value depends on indices, attributes and constants only.
 func fixed(n *term.Term) bool {
 	ok := true
 	n.Walk(func(m *term.Term) {
@@ -127,8 +129,8 @@ func fixed(n *term.Term) bool {
 	return ok
 }
 
-// before returns the load of a temporary that an earlier statement, or the compiler if the value is
-// constant, computes.
+// before returns the load of a temporary that holds n. If constant is true, the temporary is computed at
+// compile time, and otherwise by an earlier statement.
 func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant bool) *term.Term {
 	z := h.normalizer
 	if !constant { // nested functions that cannot permute loops
@@ -160,8 +162,8 @@ func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant 
 	return x
 }
 
-// constant evaluates a tensor of constants. Strips compute it, so that its bits are those of the replaced
-// value: a gradient may compare both.
+// constant returns the elements of a constant tensor that statement s defines. It runs the code for s, so
+// that the bits are those of the value that the tensor replaces: a gradient may compare both.
 func constant[T simd.Float](p *program.Program, tensors []Tensor, o Options, s *statement) block[T] {
 	own := &compiler[T]{p: p, options: o, own: dtype.Of[T](), tensors: tensors, places: map[*term.Variable]int{}, kept: map[int]bool{}}
 	u := (&unitCompiler[T]{compiler: own, bundle: own.newBundle(s), factor: 1}).compile()

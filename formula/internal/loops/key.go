@@ -8,8 +8,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// key returns a structural key of a value. Values with equal keys are equal, until a tensor that they load
-// is written.
+// key returns a text of a value. Values with equal texts are equal, until a tensor that they load is written.
 func (c *compiler[T]) key(n *term.Term) string {
 	var b strings.Builder
 	c.name(&b, n)
@@ -70,7 +69,7 @@ func (c *compiler[T]) name(b *strings.Builder, n *term.Term) {
 	b.WriteString(")")
 }
 
-// tensorKey is the substring that marks a load from a tensor in keys.
+// tensorKey returns the part of a key that stands for a load from tensor t.
 func tensorKey(t int) string { return fmt.Sprintf("E%d[", t) }
 
 func cloned[V any](m map[string]V) map[string]V { return maps.Clone(m) }

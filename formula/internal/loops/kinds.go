@@ -15,7 +15,7 @@ func (c *code[T]) Kinds() []string {
 	return out
 }
 
-// kind names the kind of a unit's loop nest.
+// kind returns the kind of a unit's loop nest: see Code.Kinds.
 func (k *unitCompiler[T]) kind(u unit[T]) string {
 	switch u.(type) {
 	case *matrices[T]:

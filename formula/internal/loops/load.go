@@ -11,7 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// load compiles a load, which has one element for each iteration of a strip.
+// load compiles a load of an element per iteration, and returns the register of the elements.
 func (z *vectorizer[T]) load(n *term.Term) int {
 	r := n.Read
 	for i := range r.Count {
@@ -44,7 +44,8 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 	return z.give(instruction[T]{op: opLoad, from: from})
 }
 
-// placeOf returns a key of the offset of an access.
+// placeOf returns a text that is equal for two accesses if and only if their offsets are the same affine
+// form.
 func (z *vectorizer[T]) placeOf(a *access) string {
 	var b strings.Builder
 	fmt.Fprint(&b, a.offset.base)
@@ -58,7 +59,8 @@ func (z *vectorizer[T]) placeOf(a *access) string {
 	return b.String()
 }
 
-// fetched records that memory may be prefetched if its offset is data-dependent.
+// fetched adds a prefetch of the elements of an access, if the offset depends on elements of tensors that can
+// be loaded safely.
 func (z *vectorizer[T]) fetched(tensor int, a *access, at func(*state[T]) int) {
 	surely := func(p addend) bool { // whether the subscript is defined for all indices
 		if p.of.Op != term.Element || p.of.Read.Which != nil {
@@ -77,7 +79,8 @@ func (z *vectorizer[T]) fetched(tensor int, a *access, at func(*state[T]) int) {
 	})
 }
 
-// clipped compiles a load that may be out of bounds, in dimensions whose subscripts are affine.
+// clipped compiles a load whose affine subscripts may be out of bounds. It returns the register of the
+// elements.
 func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	r := n.Read
 	var other operand[T]
@@ -110,22 +113,22 @@ func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
 	return z.other(o, o.x, uses...)
 }
 
-// clip loads elements, some of which may be out of bounds. These have the value of the register that it
-// uses, if any, or else of other.
+// clip loads elements, some of which may be out of bounds. In their place it sets elements of the register
+// that it uses, or the number other if it uses none.
 type clip[T simd.Float] struct {
 	of      *term.Read
 	name    string // of the tensor
 	from    *address[T]
 	tests   []inBounds[T]
-	which   func(*state[T]) int // selects a tensor; nil if there is one
+	which   func(*state[T]) int // selects one of several tensors; nil for one tensor
 	other   number[T]
-	lenient bool // whether elements may be out of bounds
+	lenient bool // whether an element out of bounds is no error
 	shape   []int
-	x       int  // the register of the elements
-	views   bool // whether def views memory if all elements are in bounds
+	x       int  // the register that receives elements
+	views   bool // whether the result is a view of memory if all elements are in bounds
 }
 
-// inBounds is a bounds check of one dimension, whose index is affine.
+// inBounds is the bounds check of one dimension with an affine subscript.
 type inBounds[T simd.Float] struct {
 	index  *address[T]
 	extent int
@@ -210,7 +213,7 @@ func within(first, factor, ext, n int) (lo, hi int) {
 	return max(0, -shape.FloorDiv(first, factor)), min(n, shape.FloorDiv(ext-1-first, factor)+1)
 }
 
-// read loads strided elements of type U, or those of type T.
+// read loads len(z) elements with a stride, from same if it is not nil, and otherwise from x.
 func read[T, U simd.Float](same []T, x []U, z []T, start, stride int) {
 	switch {
 	case same == nil && stride == 1:
@@ -245,7 +248,8 @@ func converted[T simd.Float, U dtype.Number](z []T, x []U, start, stride int) {
 	}
 }
 
-// store emits the store of a statement's result. Loaded values of the tensor become unknown.
+// store emits the store of a statement's result. Values that were loaded from the tensor are not reused after
+// it.
 func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 	t := st.target
 	z.fromMemory(st.guard)
@@ -290,7 +294,7 @@ func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 	}
 }
 
-// keep emits a copy of a view, whose memory the next instruction overwrites.
+// keep emits a copy of the elements of a view, whose memory the next instruction overwrites.
 func (z *vectorizer[T]) keep(reg int) {
 	z.give(instruction[T]{op: opKeep, uses: []int{reg}})
 }
@@ -309,8 +313,8 @@ func (z *vectorizer[T]) storeSame(t int, a *access, x operand[T], add bool) {
 	z.effect(in)
 }
 
-// direct makes the last instruction compute into the memory of a tensor, without a buffer, if it defines
-// reg.
+// direct makes the instruction that defines reg compute into the memory of a tensor instead of a buffer, and
+// returns true. It returns false if that instruction is not the last one or reg is a view.
 func (z *vectorizer[T]) direct(to *address[T], past bool, reg int) bool {
 	last := len(z.strip.code) - 1
 	for last >= 0 && z.strip.code[last].op == opKeep {
@@ -341,14 +345,14 @@ func (z *vectorizer[T]) branched(reg int) bool {
 	return n > 1
 }
 
-// storeOther emits a store with a conversion or a stride.
+// storeOther emits a store that is not contiguous or converts elements.
 func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
 	in := instruction[T]{op: opStore, uses: []int{z.vector(x)}, to: z.address(t, a), add: add}
 	in.to.known = in.to.known && !add
 	z.effect(in)
 }
 
-// given stores x to z with a conversion, or adds it in float64.
+// given stores x to z, converted to U. If add is set, it adds x to z in float64 instead.
 func given[T, U simd.Float](z []U, x []T, add bool) {
 	if !add {
 		convert(z, x)
@@ -359,8 +363,8 @@ func given[T, U simd.Float](z []U, x []T, add bool) {
 	}
 }
 
-// addRow emits the accumulation of a strip into contiguous elements at a data-dependent offset; false if
-// elements have separate offsets.
+// addRow emits the accumulation of a strip into contiguous elements at a data-dependent offset. It returns
+// false if each element has an offset of its own.
 func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	a, t := accessOf(st.left), z.c.tensors[st.target]
 	if t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 ||
@@ -387,15 +391,15 @@ func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
 	return true
 }
 
-// rowStore joins its register with contiguous elements at a data-dependent offset.
+// rowStore combines the elements of a register with contiguous elements of memory at a data-dependent offset.
 type rowStore[T simd.Float] struct {
 	guard func(*state[T]) bool
 	find  func(*state[T]) (tensor, at int, inside bool)
 	to    *address[T]
 	op    simd.Binary
-	joins bool // whether elements are joined with what is in memory
+	joins bool // whether op combines elements with those in memory; otherwise they are stored
 	join  func(z, x, y []T)
-	wide  func(z, x, y []float64) // the same, if memory is float64 and T is not
+	wide  func(z, x, y []float64) // join for memory of float64 elements, if T is float32
 }
 
 func (o *rowStore[T]) exec(s *state[T], in *instruction[T], n int) {
@@ -425,7 +429,7 @@ func (o *rowStore[T]) text(p *lister[T], x []string) string {
 	return to + " = " + value
 }
 
-// scatter emits a store whose elements are not contiguous or may be out of bounds.
+// scatter emits a store whose elements are not contiguous, may be out of bounds, or are guarded.
 func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
 	if z.addRow(st, x) || z.placed(st, x) {
 		return
@@ -433,7 +437,7 @@ func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
 	z.other(&eachStore[T]{z.c.writer(st), st.left, z.at}, -1, z.vector(x))
 }
 
-// eachStore stores its register by scalar code, one by one.
+// eachStore stores the elements of a register one by one, with scalar code.
 type eachStore[T simd.Float] struct {
 	write func(*state[T], float64)
 	left  *term.Read
@@ -453,13 +457,13 @@ func (o *eachStore[T]) text(p *lister[T], x []string) string {
 	return p.c.nameOf(o.left.Tensor) + indices(o.left.Idx) + " = " + x[0] + ", one by one"
 }
 
-// move emits a copy of elements without a conversion.
+// move emits a copy between tensors of the same type.
 func (z *vectorizer[T]) move(st *statement) {
 	from, to := accessOf(st.value.Read), accessOf(st.left)
 	z.effect(instruction[T]{op: opMove, from: z.address(st.value.Read.Tensor, from), to: z.address(st.target, to)})
 }
 
-// moved copies n strided elements.
+// moved copies n elements between slices, with a stride in each.
 func moved[U any](to []U, at, stride int, from []U, start, step, n int) {
 	if stride == 1 && step == 1 {
 		copy(to[at:at+n], from[start:start+n])

@@ -1,7 +1,7 @@
-// Package loops compiles statements over indices into vectorized loops. A loop runs in strips, blocks of
-// some hundred consecutive iterations: the operations of package simd compute one intermediate value after
-// the other for a whole strip. Strips stay in the L1 cache, so a chain of operations costs one pass over
-// memory. This is vectorized interpretation, as in MonetDB/X100 and numexpr.
+// Package loops compiles statements over indices into vectorized loops. A loop runs in strips, blocks of some
+// hundred consecutive iterations: each operation of package simd computes one intermediate value for a whole
+// strip. Strips stay in the L1 cache, so a chain of operations costs one pass over memory. This is vectorized
+// interpretation, as in MonetDB/X100 and numexpr.
 //
 // Statements over the same indices are fused. The order of a sum depends on extents only: not on the number
 // of workers, nor on the instruction set.
@@ -22,84 +22,85 @@ import (
 // Tensor describes the memory of a tensor of the program.
 type Tensor struct {
 	Type    dtype.Type
-	Memory  int  // the tensor that owns the memory: another one if they share it
+	Memory  int  // number of the tensor that owns the memory, which several tensors may share
 	Add     bool // whether statements accumulate into the tensor
 	Local   bool // whether the tensor is a temporary of the loops
-	Planned bool // whether a temporary has memory from the plan
-	Below   int  // exclusive upper bound of non-negative integers, which every gather checks; 0 if unknown
+	Planned bool // whether the plan allocates the memory of a temporary
+	Below   int  // exclusive upper bound of integers that are not negative, which is checked before they are subscripts; 0 if unknown
 }
 
-// Code is compiled statements: groups of loops, each of which depends on earlier ones.
+// Code is compiled statements: groups of fused loops. A group may read what earlier groups write.
 type Code interface {
 	// Groups returns the number of groups.
 	Groups() int
 	// Work returns the approximate number of operations on elements in a group.
 	Work(group int) int
-	// Total returns the number of iterations of a group's shared loops.
+	// Total returns the number of iterations of the loops that a group's statements share. Shares are ranges
+	// of them.
 	Total(group int) int
-	// Before reports whether a group comes before all rows, and runs once. It is about code that goes row by
-	// row.
+	// Before reports whether a group runs once, before all rows. It applies to code that runs row by row.
 	Before(group int) bool
-	// ByElement reports whether a group is elementwise: a share accesses only the elements of its
-	// iterations, of every tensor with as many elements as the shared loops have iterations, and writes no
-	// other tensor. Ranges of such groups may interleave with ranges of other elementwise code.
+	// ByElement reports whether a group is elementwise: a share accesses only the elements of its iterations,
+	// of every tensor with as many elements as the group has iterations, and writes no other tensor. Ranges
+	// of such groups may interleave with ranges of other elementwise code.
 	ByElement(group int) bool
-	// RowByRow returns nil if shares of Options.Rows run whole rows: all groups may run on some rows, while
-	// other rows run elsewhere.
+	// RowByRow returns nil if a share may run all groups for some of Options.Rows rows, while other shares
+	// run other rows. Otherwise the error says why not.
 	RowByRow() error
 	// Kinds names the kinds of loop nests, each once, in the order in which they first run: "elements"
 	// (pointwise), "copies", "reductions", "sums by index" (scatter-add), "products of matrices", "scans"
 	// and "sorting".
 	Kinds() []string
-	// List returns a listing of the code, which was compiled to be listed, and counts. If portable is true,
-	// the listing is the same for all processors; otherwise it shows what this one runs as machine code.
+	// List returns a listing of the code, and counts of its parts. The code must have been compiled with
+	// Options.Listed. If portable is true, the listing is the same for all processors; otherwise it shows
+	// which loops this processor runs as machine code.
 	List(portable bool) (string, Counts)
-	// Bind binds the code to memory: the elements of the tensors that are not local, little endian, by
-	// tensor.
+	// Bind binds the code to memory. memory holds the elements of tensors, little endian, by number of the
+	// tensor; nil for local tensors.
 	Bind(memory [][]byte) Runner
 }
 
-// Runner is bound code.
+// Runner is code bound to memory.
 type Runner interface {
-	// Run runs the share [lo/total, hi/total) of the groups from first to end-1. Shares of one group may run
-	// concurrently. Several groups must run as a whole, since each depends on earlier ones. The error
-	// reports an access out of bounds, or an integer division by 0.
+	// Run runs the share [lo/total, hi/total) of groups first to end-1. Shares of one group may run
+	// concurrently. A range of several groups must run as one share, since groups depend on earlier ones. The
+	// error reports an access out of bounds, or an integer division by 0.
 	Run(first, end int, at Time, lo, hi, total int) error
 }
 
-// Time identifies a run: the number of the training step, and the number of the run in the process, or 0.
-// All shares of a run read the same inputs.
+// Time identifies a run: by the number of the training step, and by the number of the run in the process, or
+// 0. All shares of a run read the same inputs.
 type Time struct{ Step, Run uint64 }
 
 // Options restricts how statements are fused.
 type Options struct {
-	// Steps is the number of the task's steps. With several steps, tensors that are not local get groups of
-	// their own, unless they are sums that are reduced together, or there would be more groups than steps. 0
-	// means any number of steps.
+	// Steps is the number of steps of the task, or 0 for any number. With several steps, each tensor that is
+	// not local is computed by a group of its own. Exceptions are sums that are reduced in one pass, and
+	// groups beyond the number of steps.
 	Steps int
 	// ByElement says that a step is declared elementwise. Matrix products are then not used and, with
 	// several steps, no elementwise group is fused into one that is not.
 	ByElement bool
 	// Ordered says that the shared loops must run in the order of the results' indices, since other code
-	// relies on what a share accesses.
+	// knows from that order what a share accesses.
 	Ordered bool
-	// Rows is the number of rows of the results, of which shares are to run some; or 0.
+	// Rows is the number of rows of the results, if shares are to run some rows each; otherwise 0.
 	Rows int
 	// Before holds the temporaries that are computed before all rows.
 	Before map[int]bool
-	// Listed says that there is to be a listing of the code.
+	// Listed says that Code.List will be called.
 	Listed bool
 
-	over     *term.Variable       // the index of a recurrence, which has a value when the code runs; or nil
-	row      string               // the name of the index of rows of a recurrence
-	exacts   map[int]bool         // temporaries of other code whose values are integers, in float64
-	extremes map[int]program.Ends // identities of extremes that other code may give tensors
+	over     *term.Variable       // the index of a recurrence, whose value is set when the code runs; nil if there is none
+	row      string               // the name of the index of a recurrence's rows
+	exacts   map[int]bool         // float64 temporaries of other code whose values are integers
+	extremes map[int]program.Ends // identities of max and min that other code may store in tensors
 }
 
-// Compile compiles statements of a program whose extents are all constant. tensors describes the memory of
-// the program's tensors. Compile adds temporaries to the program. It is an error if a scan cannot run in one
-// pass, if a sort or a scan is nested in a reduction, or if the range of an index on the left side depends
-// on other indices and the statement does not accumulate.
+// Compile compiles statements of p, whose extents are all constant. tensors describes the memory of p's
+// tensors. Compile adds temporaries to p. It returns an error if a scan cannot run in one pass, if a sort or
+// a scan is nested in a reduction, or if the range of an index of a result depends on other indices and the
+// statement does not accumulate.
 func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	if err := unsigned(p, statements, o.extremes); err != nil {
 		return nil, err
@@ -121,9 +122,9 @@ func Compile(p *program.Program, statements []*program.Statement, tensors []Tens
 	return compile[float32](p, statements, tensors, o)
 }
 
-// typeOf returns the compute type of the loops: float64 if most elements of the real tensors that are not
-// local have it. Tensors that share memory count separately, so that the compute type, and the bits of
-// results, do not depend on sharing.
+// typeOf returns the compute type of loops: float64 if at least half of the elements of real tensors that are
+// not local are float64, and otherwise float32. Tensors that share memory count separately, so that results
+// do not depend on sharing.
 func typeOf(p *program.Program, tensors []Tensor) dtype.Type {
 	narrow, wide := 0, 0
 	for i, t := range tensors {
@@ -157,7 +158,7 @@ type compiler[T simd.Float] struct {
 	p       *program.Program
 	tensors []Tensor
 	own     dtype.Type
-	places  map[*term.Variable]int // slots of variables in a state
+	places  map[*term.Variable]int // index -> slot of its value in a state
 	lenient bool                   // speculative: loads out of bounds are 0
 	options Options
 
@@ -165,30 +166,30 @@ type compiler[T simd.Float] struct {
 	extremes map[int]program.Ends     // tensor -> identities of integer max and min that it may hold
 	given    map[int]bool             // owners of memory that statements write
 
-	steps   map[int]int            // of a recurrence: by how much accesses to memory move with its index
-	touched map[*statement][]touch // accesses of each statement, cached while statements are fused
+	steps   map[int]int            // of a recurrence: tensor -> by how many elements its accesses move from one value of the index to the next
+	touched map[*statement][]touch // statement -> its accesses, cached while statements are fused
 
-	constants map[int]block[T] // elements of tensors of constants
+	constants map[int]block[T] // tensor -> its elements, if they are constant
 	exacts    map[int]bool     // float64 temporaries whose values are integers
 
-	narrow map[int]bool // float64 temporaries that need no more digits than T
+	narrow map[int]bool // float64 temporaries whose values need no more digits than T has
 
-	kept map[int]bool // temporaries that stay in registers, or in blocks of shares
-	past map[int]bool // tensors of the current group that may be stored non-temporally
+	kept map[int]bool // temporaries that stay in registers, or of which each share keeps a block
+	past map[int]bool // tensors of the current group to which stores may be non-temporal
 
-	// ahead is the index along which the current code prefetches the elements that the next block's units
-	// access first.
+	// ahead is the index along which the current code prefetches the elements that units of the next block
+	// access first; nil if it prefetches none.
 	ahead *term.Variable
 
 	registers    int         // number of registers
 	buffers      int         // number of strips that registers share
 	wide         int         // number of float64 strips
 	integers     int         // number of integer strips
-	apart        int         // number of integer strips that are not shared
+	apart        int         // number of integer strips with a buffer of their own
 	numbers      int         // number of arguments of scalar functions
 	words        bool        // whether random words are drawn
-	fails        bool        // whether code may fail
-	accumulators []int       // registers with a strip of their own
+	fails        bool        // whether code may return an error
+	accumulators []int       // registers with a buffer of their own
 	compiled     []*strip[T] // the code of all strips
 	loops        []*jit.Code // the machine code of strips
 
@@ -284,7 +285,7 @@ func (c *compiler[T]) noteUsers(groups []*bundleGroup) {
 	}
 }
 
-// complete chooses the types of temporaries. The results of reductions are few, and become float64.
+// complete chooses the types of temporaries. Results of reductions, if few, become float64.
 func (c *compiler[T]) complete(statements []*statement) {
 	most := 0
 	for i, t := range c.p.Tensors { // also tensors that the task does not write
@@ -331,14 +332,14 @@ func (c *compiler[T]) complete(statements []*statement) {
 	}
 }
 
-// code is compiled statements.
+// code implements Code.
 type code[T simd.Float] struct {
 	*compiler[T]
 	groups    []*loopGroup[T]
-	rowByRow  error  // why the groups do not go row by row
-	before    []bool // by group: whether it comes before all rows
-	transient bool   // whether shares have memory for some temporaries
-	byRow     bool   // of a recurrence: whether the outermost index of all statements is that of rows
+	rowByRow  error  // why the groups cannot run row by row; nil if they can
+	before    []bool // by group: whether it runs once, before all rows
+	transient bool   // whether shares keep blocks of some temporaries
+	byRow     bool   // of a recurrence: whether the outermost index of all statements enumerates rows
 	stored    []bool // by tensor: whether it is a temporary with memory for all elements
 	local     localMemory
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// block is the memory of a tensor, as a slice of its element type. Elements of type T are in same, and in f32
-// or f64. Integers are in data.
+// block is the memory of a tensor. One slice holds the elements: f32, f64, bits for booleans, or data for
+// integers. Elements of the compute type are in same, too.
 type block[T simd.Float] struct {
 	same []T // elements of the compute type
 	f32  []float32
 	f64  []float64
 	bits []bool
-	data []byte // integers: wholesIn and wholeAt know their type
+	data []byte // integers, whose type wholesIn and wholeAt are told
 }
 
 // blockOf reinterprets bytes as elements of a type.
@@ -48,7 +48,7 @@ func sameBlock[T simd.Float](x []T) block[T] {
 	return b
 }
 
-// elements returns the address of elements [first, first+n) of a kind.
+// elements returns the address of elements [first, first+n), which are stored as kind k.
 func (b *block[T]) elements(k jit.Kind, first, n int) unsafe.Pointer {
 	switch k {
 	case jit.Conditions:

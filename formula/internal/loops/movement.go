@@ -14,34 +14,34 @@ import (
 // costs little more than its elements.
 type movement[T simd.Float] struct {
 	dims         []stride // loops, the outermost first; the last one has stride 1 in the result
-	straight     bool     // whether the copy is contiguous
+	straight     bool     // whether the copy is one contiguous range
 	joined       []stride // dims, with contiguous loops coalesced
-	inner        []stride // the same for the loops from the last shared one on
+	inner        []stride // the same for the loops from the last shared one inwards
 	lead         int      // the number of the last shared loop, or -1
-	factor       int      // iterations coalesced into one of the shared loop
+	factor       int      // iterations that were coalesced into one iteration of the last shared loop
 	from, to     int      // offsets at index 0
-	begins       []stride // variables of blocks, and the index of a recurrence, by which offsets move
+	begins       []stride // variables by which offsets move besides the loops: the offset of a block, and the index of a recurrence
 	source, goal int
-	times        int           // repetitions of each source element in a row
-	other        storage[T]    // of elements of another type than T; nil for T
-	rows         *rowLookup[T] // the gather of source rows; nil if there is none
+	times        int           // how often each source element is repeated in a row
+	other        storage[T]    // storage of elements of another type than T; nil for T
+	rows         *rowLookup[T] // the gather of source rows; nil if rows are not gathered
 }
 
-// rowLookup is a tensor of source row numbers, one for each row of the result.
+// rowLookup is a tensor whose elements are the numbers of source rows, one for each row of the result.
 type rowLookup[T simd.Float] struct {
 	tensor, at int // tensor of the row numbers, and the offset of the first one
 	strides    []int
 	get        func(*block[T], int) int
 	extent     int                                           // exclusive upper bound of row numbers
 	step       int                                           // stride of source rows
-	fail       func(*state[T]) (tensor, at int, inside bool) // nil if all row numbers are in bounds
+	fail       func(*state[T]) (tensor, at int, inside bool) // returns or fails for a row number out of bounds; nil if all are in bounds
 }
 
-// stride holds the strides of a loop: in the source, in the result, and among the tensors of a variadic
-// source.
+// stride holds the distances between iterations of a loop: in elements of the source and of the result, and
+// in tensors if an index selects the source. place is the slot of the loop's index.
 type stride struct{ place, extent, from, to, source int }
 
-// movement compiles a copy; it returns nil for other statements.
+// movement compiles a copy. It returns nil for other statements.
 func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	n, vars := s.value, k.bundle.vars
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || len(vars) > mostStrides || n.Op != term.Element ||
@@ -98,7 +98,7 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 	return u
 }
 
-// others lists the variables of forms that are not in vars.
+// others returns the variables of forms that are not in vars.
 func others(vars []*term.Variable, of ...form) []*term.Variable {
 	var out []*term.Variable
 	for _, f := range of {
@@ -111,7 +111,8 @@ func others(vars []*term.Variable, of ...form) []*term.Variable {
 	return out
 }
 
-// rowLookup matches a copy whose source rows are gathered, or returns nil.
+// rowLookup returns the gather of source rows if a subscript of the source is an element of an integer
+// tensor. It returns nil for other copies.
 func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variable) *rowLookup[T] {
 	if len(a.offset.rest) != 1 || s.lenient || s.skip || s.value.Read.Else != nil || len(a.open) > 1 {
 		return nil
@@ -139,7 +140,7 @@ func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variab
 	return r
 }
 
-// together coalesces loops whose strides are contiguous.
+// together coalesces adjacent loops across which source and result are contiguous.
 func together(dims []stride) []stride {
 	out := []stride{dims[len(dims)-1]}
 	for _, d := range slices.Backward(dims[:len(dims)-1]) {
@@ -169,8 +170,8 @@ func (u *movement[T]) run(s *state[T], lo, hi int) {
 	u.elements(s, u.inner, source, from, to, lo*each, hi*each)
 }
 
-// begin returns the offsets at index 0: at the present block, and at the present value of the index of a
-// recurrence.
+// begin returns the offsets of source and result at iteration 0, for the current block and the current value
+// of a recurrence's index.
 func (u *movement[T]) begin(s *state[T]) (from, to int) {
 	from, to = u.from, u.to
 	for _, d := range u.begins {
@@ -180,7 +181,7 @@ func (u *movement[T]) begin(s *state[T]) (from, to int) {
 	return from, to
 }
 
-// all copies iterations [lo, hi) of the shared loops, taken as one loop.
+// all copies iterations [lo, hi) of the shared loops, numbered as those of one loop.
 func (u *movement[T]) all(s *state[T], lo, hi int) {
 	each := size(u.dims[u.lead+1:])
 	from, to := u.begin(s)
@@ -204,7 +205,7 @@ func size(dims []stride) int {
 	return n
 }
 
-// elements copies iterations [lo, hi) of loops dims, taken as one loop.
+// elements copies iterations [lo, hi) of the loops dims, numbered as those of one loop.
 func (u *movement[T]) elements(s *state[T], dims []stride, source, from, to, lo, hi int) {
 	if lo >= hi {
 		return
@@ -246,7 +247,8 @@ func (u *movement[T]) elements(s *state[T], dims []stride, source, from, to, lo,
 	}
 }
 
-// lookedUp is elements with gathered source rows. dims are the last of all loops.
+// lookedUp is elements for gathered source rows. dims are the inner loops; the state holds the indices of the
+// outer ones.
 func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int) {
 	r, skipped := u.rows, len(u.dims)-len(dims)
 	strides, which := r.strides[skipped:], r.at
@@ -280,7 +282,7 @@ func (u *movement[T]) lookedUp(s *state[T], dims []stride, from, to, lo, hi int)
 	}
 }
 
-// row copies n elements of a row, from element first on.
+// row copies n elements of a row, from element first on. from and to are offsets of the row.
 func (u *movement[T]) row(s *state[T], source, from, to, first, n int) {
 	step := u.dims[len(u.dims)-1].from
 	if u.other != nil {
@@ -309,7 +311,7 @@ func (u *movement[T]) row(s *state[T], source, from, to, first, n int) {
 	}
 }
 
-// strip sets out to the elements of a source row, from element first on.
+// strip sets out to elements of a source row, from element first on, some of which may be repeated.
 func (u *movement[T]) strip(out, x []T, from, first, step int) {
 	switch {
 	case u.times > 1:

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// Nest is statements in one loop nest. A statement of the nest reads the result of another one only at the
+// Nest is a loop nest of statements. A statement may read what another one of the nest writes only in the
 // same iteration.
 type Nest struct {
 	Vars       []*term.Variable // from 0, with constant extents unless IsOpen
@@ -22,27 +22,27 @@ type Nested struct {
 	Target int
 	Left   *term.Read
 	Value  *term.Term
-	Add    bool       // whether the value is accumulated; an iteration may share its element with others
-	Guard  *term.Term // of the accumulation; nil if none
-	// Lenient says that the value is speculative: it is also evaluated where it is not used. Loads out of
-	// bounds are then 0.
+	Add    bool       // whether the value is added to the target, whose elements several iterations may share
+	Guard  *term.Term // condition of the addition; nil if there is none
+	// Lenient says that the value is speculative: it is also evaluated where it is not used, and loads out of
+	// bounds are 0.
 	Lenient bool
 }
 
-// Part is loop nests that run in order. Those of a recurrence run for each value of an index.
+// Part is loop nests that run in order. The nests of a recurrence run once for each value of an index.
 type Part struct {
 	Nests []*Nest
-	Over  *term.Variable // the index of a recurrence, from 0; nil if the part is none. It is free in the nests
-	Down  bool           // the index goes from its last value to the first
-	// Rows are further free indices of a recurrence, from 0: each statement reads what the recurrence gives
-	// at its own values of them.
+	Over  *term.Variable // the index of a recurrence, from 0, which is free in the nests; nil if the part is no recurrence
+	Down  bool           // whether the index runs from its last value to the first
+	// Rows are further free indices of a recurrence, from 0. Statements read results of the recurrence only
+	// at the same values of these indices.
 	Rows []*term.Variable
-	Own  []int // the temporaries of one value of all free indices
+	Own  []int // temporaries whose elements are those of one value of all free indices
 }
 
-// Parts returns the statements of a program as loop nests, which run in order, and the memory of all
-// tensors. Tensors that it adds to the program are temporaries. own is the compute type. Only statements
-// that accumulate may have indices whose ranges depend on other indices.
+// Parts returns the statements of a program as loop nests, which run in order, and the memory of all tensors,
+// among them temporaries that it adds to the program. own is the compute type. Only statements that
+// accumulate may have indices whose ranges depend on other indices; others are an error.
 func Parts(p *program.Program, statements []*program.Statement, tensors []Tensor) (parts []*Part, all []Tensor, own dtype.Type, err error) {
 	own = typeOf(p, tensors)
 	for _, s := range statements {
@@ -85,7 +85,8 @@ func Parts(p *program.Program, statements []*program.Statement, tensors []Tensor
 	return parts, tensors, own, nil
 }
 
-// atRows returns the statements of a block at one value of its index and of its rows, which it finds.
+// atRows sets the part's rows, and returns the statements of a block at one value of the recurrence's index
+// and of the rows.
 func (part *Part) atRows(block []*program.Statement) ([]*program.Statement, error) {
 	rows := map[*program.Statement]map[*term.Variable]*term.Term{}
 	for at := range block[0].Left.Idx {
@@ -112,7 +113,8 @@ func (part *Part) atRows(block []*program.Statement) ([]*program.Statement, erro
 	})
 }
 
-// nests returns statements as loop nests. outer are indices that have values when the nests run.
+// nests returns statements as loop nests, and the memory of all tensors. outer are indices that have values
+// when the nests run.
 func nests(p *program.Program, statements []*program.Statement, tensors []Tensor, own dtype.Type, outer []*term.Variable) (out []*Nest, all []Tensor, err error) {
 	c := &compiler[float32]{p: p, own: own, places: map[*term.Variable]int{}, narrow: map[int]bool{}}
 	z := newNormalizer(p, tensors, c.own)
@@ -158,26 +160,26 @@ func nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 	return out, c.tensors, nil
 }
 
-// Open lists the dimensions of an access whose bounds are not proved.
+// Open returns the dimensions of an access whose subscripts are not proved to be in bounds.
 func Open(r *term.Read) []int { return accessOf(r).open }
 
-// Stride returns the stride of an access along an index, in elements; false if the offset is not affine in
-// the index.
+// Stride returns by how many elements the offset of an access grows with an index. known is false if the
+// offset is not affine in the index.
 func Stride(r *term.Read, v *term.Variable) (elements int, known bool) {
 	f := accessOf(r).offset
 	return f.factor(v), !f.hidden(v)
 }
 
-// Offset returns the offset of an access at index 0; false if the offset is not affine, or if bounds are not
-// proved.
+// Offset returns the offset of an access where all indices are 0. linear is false if the offset is not
+// affine, or if subscripts are not proved to be in bounds.
 func Offset(r *term.Read) (elements int, linear bool) {
 	a := accessOf(r)
 	return a.offset.base, len(a.offset.rest) == 0 && len(a.open) == 0 && r.Which == nil
 }
 
 // Row describes an access as rows of elements, one row for each iteration of the outer loops. stride is the
-// distance of rows, and first to last the range of elements in a row. It returns false if the access has
-// another form.
+// distance of rows. first and last are the least and the greatest offset in a row, relative to its begin.
+// known is false if the access has another form.
 func Row(r *term.Read, outer []*term.Variable) (stride, first, last int, known bool) {
 	a := accessOf(r)
 	if len(a.offset.rest) > 0 || len(a.open) > 0 || r.Which != nil {
@@ -199,18 +201,18 @@ func Row(r *term.Read, outer []*term.Variable) (stride, first, last int, known b
 	return stride, b.Lo, b.Hi, b.Known
 }
 
-// Bounds returns the least and the greatest value of an integer, if they are known.
+// Bounds returns the least and the greatest value of an integer. known is false if one of them is not known.
 func Bounds(n *term.Term) (lo, hi int, known bool) {
 	b := linear(n).bounds()
 	return b.Lo, b.Hi, b.Known
 }
 
-// IsOpen reports whether the range of an index depends on others, which are before it.
+// IsOpen reports whether the range of an index depends on other indices or on elements of tensors.
 func IsOpen(v *term.Variable) bool {
 	_, lo := v.Lo.Known()
 	_, hi := v.Hi.Known()
 	return !lo || !hi
 }
 
-// Extent returns how many values an index that starts at 0 has.
+// Extent returns the number of values of an index that starts at 0.
 func Extent(v *term.Variable) int { return extent(v) }

@@ -11,29 +11,29 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// statement is a statement whose only reduction, if any, is its whole value.
+// statement is a normalized statement: its only reduction, if any, is its whole value.
 type statement struct {
 	target int
 	left   *term.Read
 	vars   []*term.Variable
 	value  *term.Term
-	add    bool // whether the value is accumulated; an iteration may share its element with others
-	// fold is the kind of an accumulation that is not a sum, such as Prod; 0 if none. With skip, stores out
-	// of bounds are skipped.
+	add    bool // whether the value is added to the target, whose elements several iterations may share
+	// fold is the reduction by which an accumulation combines values, if it is no sum; 0 for a sum. With
+	// skip, stores out of bounds are skipped.
 	fold  reduction.Kind
 	skip  bool
 	guard *term.Term
-	// lenient says that the value is speculative: it is also evaluated where its guard, which was removed,
-	// is false. Loads out of bounds are then 0.
+	// lenient says that the value is speculative: it is also evaluated where a guard that was removed is
+	// false. Loads out of bounds are then 0.
 	lenient bool
-	// parts says that the value adds few partial sums in float64.
+	// parts says that the statement adds the partial sums of a sum, which are few, in float64.
 	parts bool
-	// ragged are indices whose ranges depended on other indices. They have constant ranges here, and the
-	// guard begins with the original ranges.
+	// ragged are indices whose ranges depended on other indices. They have constant ranges here. The first
+	// conditions of the guard are the original ranges.
 	ragged []*term.Variable
 }
 
-// reduction returns the reduction that is the statement's value, or nil.
+// reduction returns the reduction that is the statement's value. It returns nil if the value is no reduction.
 func (s *statement) reduction() *term.Reduction {
 	if s.value.Op == term.Reduce {
 		return s.value.Reduction
@@ -49,15 +49,15 @@ type normalizer struct {
 	out     []*statement
 	written map[int]bool                              // owners of memory that statements write
 	numbers map[int]*term.Term                        // scalar temporaries that are inlined
-	joined  map[*program.Statement]*program.Statement // statement -> the segment reduction fused into it
-	whole   bool                                      // whether device code is compiled
-	outer   []*term.Variable                          // indices that have values when the code runs, such as that of a recurrence
+	joined  map[*program.Statement]*program.Statement // statement -> the segment reduction that is scattered into its result
+	whole   bool                                      // whether statements become device code
+	outer   []*term.Variable                          // indices that have values when the code runs, such as the index of a recurrence
 
 	ordered   bool         // whether loops must not be permuted
 	used      map[int]bool // tensors that statements read
 	exacts    map[int]bool // float64 temporaries whose values are integers
 	constants []*statement // definitions of tensors of constants
-	early     []*statement // definitions of hoisted functions
+	early     []*statement // definitions of functions that were hoisted
 }
 
 func newNormalizer(p *program.Program, tensors []Tensor, own dtype.Type) *normalizer {
@@ -98,7 +98,7 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 	return nil
 }
 
-// prune removes dead statements: no tensor that is not a temporary depends on them.
+// prune removes dead statements: those that define a temporary on which no other tensor depends.
 func (z *normalizer) prune() {
 	need := map[int]bool{} // memory
 	var kept []*statement
@@ -117,7 +117,7 @@ func (z *normalizer) prune() {
 	z.out = kept
 }
 
-// read returns a statement of a program, with scalar temporaries inlined.
+// read copies a statement of a program, with scalar temporaries inlined.
 func (z *normalizer) read(s *program.Statement) *statement {
 	left := *s.Left
 	left.Which, left.Idx = z.inlined(s.Left.Which), nil
@@ -127,7 +127,8 @@ func (z *normalizer) read(s *program.Statement) *statement {
 	return &statement{target: s.Target, left: &left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
 }
 
-// fromZero normalizes the ranges of a statement's indices to begin at 0.
+// fromZero makes all ranges of a statement's indices begin at 0. Ranges that depend on other indices become
+// constant ones with a guard. The error names an index for which there is no such range.
 func (z *normalizer) fromZero(n *statement) (err error) {
 	clipped(n)
 	var ranges *term.Term
@@ -140,7 +141,7 @@ func (z *normalizer) fromZero(n *statement) (err error) {
 	return err
 }
 
-// held removes conditions that hold because index tensors respect their bounds.
+// held removes conditions that always hold since the elements of index tensors are below their bounds.
 func (z *normalizer) held(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -160,7 +161,7 @@ func (z *normalizer) held(n *term.Term) *term.Term {
 	return m
 }
 
-// ranged replaces loads from bounded index tensors by indices with the same range.
+// ranged replaces loads from index tensors by indices with the range of the tensors' elements.
 func (z *normalizer) ranged(n *term.Term) *term.Term {
 	if n.Op == term.Element && n.Kind == term.Integer && n.Read.Count == 1 && n.Read.Which == nil && z.tensors[n.Read.Tensor].Below > 0 {
 		if n.Read.Else == nil || len(accessOf(n.Read).open) == 0 {
@@ -170,7 +171,7 @@ func (z *normalizer) ranged(n *term.Term) *term.Term {
 	return n.Map(z.ranged)
 }
 
-// statement normalizes a statement of a program.
+// statement appends the normalized statements of a statement of the program.
 func (z *normalizer) statement(s *program.Statement) error {
 	n := z.read(s)
 	if z.number(n) {
@@ -237,8 +238,8 @@ func (z *normalizer) statement(s *program.Statement) error {
 	return nil
 }
 
-// counted rewrites reductions over sliding windows to constant ranges with guards, and removes indices with
-// one value.
+// counted rewrites reductions over sliding windows to constant ranges with guards, and eliminates indices
+// with one value.
 func (z *normalizer) counted(n *term.Term) *term.Term {
 	if w, found := windows(n); found {
 		return settled(z.single(w))
@@ -259,8 +260,8 @@ func consecutiveLast(s *statement) *statement {
 	return &out
 }
 
-// number records the value of a scalar temporary that needs no loop. It is inlined, so that it needs no step
-// of its own.
+// number records the value of a scalar temporary that needs no loop, and returns true. The value is inlined
+// where it is read, so that the temporary takes no step of its own.
 func (z *normalizer) number(s *statement) bool {
 	if !z.tensors[s.target].Local || len(s.left.Idx) > 0 || len(s.vars) > 0 || s.add || s.guard != nil {
 		return false
@@ -276,7 +277,7 @@ func (z *normalizer) number(s *statement) bool {
 	return true
 }
 
-// inlined inlines scalar temporaries in a value.
+// inlined replaces loads of recorded scalar temporaries in a value by their definitions.
 func (z *normalizer) inlined(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -289,7 +290,8 @@ func (z *normalizer) inlined(n *term.Term) *term.Term {
 	return n.Map(z.inlined)
 }
 
-// finish extracts the nested reductions of a statement, and appends it.
+// finish extracts the nested reductions of a statement into statements of their own, and appends it. A
+// statement whose guard never holds is dropped.
 func (z *normalizer) finish(n *statement) {
 	if n.guard != nil {
 		if holds, known := n.guard.Truth(); known {
@@ -303,8 +305,8 @@ func (z *normalizer) finish(n *statement) {
 	z.out = append(z.out, n)
 }
 
-// separated returns the statement's value with nested reductions extracted, unless a reduction is the whole
-// value.
+// separated returns the statement's value with nested reductions replaced by loads of temporaries. A
+// reduction that is the whole value stays.
 func (z *normalizer) separated(n *statement) *term.Term {
 	if n.value.Op != term.Reduce || n.add {
 		ragged := func(v *term.Variable) bool { return slices.Contains(n.ragged, v) }
@@ -326,7 +328,8 @@ func (z *normalizer) separated(n *statement) *term.Term {
 }
 
 // shift makes the indices of a statement begin at 0, and eliminates indices with one value. It returns the
-// guard of indices whose ranges depend on other indices.
+// conditions that replace ranges which depend on other indices. The error names an index that has no constant
+// range around its own.
 func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 	to := map[*term.Variable]*term.Term{}
 	var vars []*term.Variable
@@ -376,8 +379,8 @@ func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 	return ranges, nil
 }
 
-// around returns an index with a constant range that contains the data-dependent range of v, or nil if there
-// is none.
+// around returns an index with a constant range that contains the range of v. It returns nil if there is
+// none.
 func (z *normalizer) around(v *term.Variable) *term.Variable {
 	lo, known := bound(z.ranged(v.Lo), term.Max, func(i algebra.Interval) int { return i.Lo })
 	hi, both := bound(z.ranged(v.Hi), term.Min, func(i algebra.Interval) int { return i.Hi })
@@ -387,8 +390,8 @@ func (z *normalizer) around(v *term.Variable) *term.Variable {
 	return &term.Variable{Name: v.Name, Lo: term.Number(lo), Hi: term.Number(max(hi, lo))}
 }
 
-// bound returns a one-sided bound of an integer: an end of its interval or, for a min or max, an end of the
-// interval of an operand.
+// bound returns a lower or upper bound of an integer, as end selects: the end of its interval or, for a min
+// or max, the end of an operand's interval. It returns false if no bound is known.
 func bound(n *term.Term, function *term.Function, end func(algebra.Interval) int) (int, bool) {
 	if i := linear(n).bounds(); i.Known {
 		return end(i), true

@@ -5,13 +5,13 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// number is a scalar that is uniform in a strip.
+// number is a scalar operand of an instruction, which is uniform in a strip.
 type number[T simd.Float] struct {
 	get func(*state[T]) float64
-	// low says that the scalar is the low part of the scalar before it.
+	// low says that the scalar is the rounding error of the scalar before it, in T.
 	low     bool
 	settled bool // whether the number is constant
-	// term is the value that get computes, or nil if there is no such term.
+	// term is the term that get computes; nil if none represents it.
 	term *term.Term
 	// lenient says that the term is speculative: loads out of bounds are 0.
 	lenient bool
@@ -23,7 +23,7 @@ type wideElement struct {
 	offset form
 }
 
-// number returns the scalar of an operand.
+// number returns the scalar of an operand that is uniform.
 func (x operand[T]) number() number[T] {
 	return number[T]{get: x.scalar, settled: x.settled, term: x.term, lenient: x.lenient}
 }
@@ -33,7 +33,7 @@ func constantNumber[T simd.Float](v float64) number[T] {
 	return number[T]{get: func(*state[T]) float64 { return v }, settled: true, term: term.RealNumber(v)}
 }
 
-// set sets the scalar arguments of a fused loop.
+// set stores scalars, converted to T, as the arguments of a fused loop.
 func set[T simd.Float](s *state[T], numbers []number[T], to []T) {
 	var v float64
 	for i := range numbers {
@@ -45,10 +45,10 @@ func set[T simd.Float](s *state[T], numbers []number[T], to []T) {
 	}
 }
 
-// there reports whether the scalar is present: opAffine has optional scalars.
+// there reports whether the scalar is present: scalars of opAffine are optional.
 func (n *number[T]) there() bool { return n.get != nil || n.low }
 
-// of converts the scalar's value to an argument.
+// of converts the scalar's float64 value v to an argument.
 func (n *number[T]) of(v float64) T {
 	if n.low {
 		return lowOf(v, T(v))

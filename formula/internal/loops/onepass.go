@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// onePass extracts scans that are nested in a statement's value into temporaries, since otherwise each
-// iteration of the statement would run the whole scan. It is an error if nested scans or sorts remain.
+// onePass extracts scans in a larger value into temporaries, since otherwise each iteration of the statement
+// would run the whole scan. It returns an error if a nested scan or sort remains.
 func (z *normalizer) onePass(s *program.Statement, n *statement) error {
 	from := len(z.out)
 	if n.present() == nil && n.order() == nil && passes(n.value) != nil {
@@ -23,7 +23,8 @@ func (z *normalizer) onePass(s *program.Statement, n *statement) error {
 	return nil
 }
 
-// passes returns a scan or a sort in a value, or nil.
+// passes returns the first scan or sort in a value, each of which goes through a whole row. It returns nil if
+// there is none.
 func passes(n *term.Term) *term.Reduction {
 	var found *term.Reduction
 	n.Walk(func(m *term.Term) {
@@ -34,7 +35,8 @@ func passes(n *term.Term) *term.Reduction {
 	return found
 }
 
-// remaining returns a scan or a sort for which a statement has no loops, or nil.
+// remaining returns a scan or sort for which the statement would have no loops. It returns nil if there is
+// none.
 func (s *statement) remaining() *term.Reduction {
 	var parts []*term.Term
 	switch c := s.chain(); {
@@ -53,8 +55,8 @@ func (s *statement) remaining() *term.Reduction {
 	return nil
 }
 
-// turn reverses a loop of a statement if that makes its value a supported scan: one whose range shrinks
-// while the index grows. It returns false if there is no such loop.
+// turn reverses a loop of the statement, if its value then is a scan that loops support: one whose range
+// shrinks while the index grows. It returns false if no loop has this effect.
 func (s *statement) turn() bool {
 	for i, v := range s.vars {
 		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
@@ -69,7 +71,7 @@ func (s *statement) turn() bool {
 	return false
 }
 
-// inShortForm collects the terms of integer sums in a value, so that (n - 1) - (n - 1 - k) becomes k.
+// inShortForm simplifies integer sums in a value, so that (n - 1) - (n - 1 - k) becomes k.
 func inShortForm(n *term.Term) *term.Term {
 	if n == nil {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/internal/base/sorting"
 )
 
-// order returns the argsort or rank that is the statement's value, or nil.
+// order returns the argsort or rank that is the statement's value. It returns nil for other values.
 func (s *statement) order() *term.Reduction {
 	if r := s.reduction(); r != nil && r.IsOrder() && !s.add && s.guard == nil {
 		return r
@@ -17,8 +17,8 @@ func (s *statement) order() *term.Reduction {
 	return nil
 }
 
-// orderedFirst makes the indices on which the sort keys depend the outermost loops, and returns their
-// number. Each row is sorted once, for all values of the other indices.
+// orderedFirst makes the indices on which the sort keys depend the outermost loops, and returns how many
+// these are. Each row then is sorted once for all values of the other indices.
 func orderedFirst(s *statement) (*statement, int) {
 	r, out := s.reduction(), *s
 	var outer, inner []*term.Variable
@@ -33,16 +33,16 @@ func orderedFirst(s *statement) (*statement, int) {
 	return &out, len(outer)
 }
 
-// order is a statement whose value is an argsort or a rank. It sorts each row once.
+// order is a statement whose value is an argsort or a rank. It sorts each row of keys once.
 type order[T simd.Float] struct {
 	outer, inner nest[T]
 	vars         nest[T] // the sorted indices but the last
 	last         loop[T]
 	keys         strip[T]
 	x            int                   // register of the keys
-	whole        func(*state[T]) int   // integer keys, or nil
-	at           []func(*state[T]) int // the position of an argsort, or the element of a rank
-	first        int                   // length of the sorted prefix that is needed; negative for all
+	whole        func(*state[T]) int   // computes integer keys; nil for real keys
+	at           []func(*state[T]) int // the position in the sorted row for an argsort, or the indices of the element for a rank
+	first        int                   // length of the prefix of the sorted row that results need; negative for all of it
 	rank         bool
 	part         int
 	descending   bool
@@ -76,7 +76,7 @@ func (k *unitCompiler[T]) orderUnit(st *statement, r *term.Reduction) unit[T] {
 	return u
 }
 
-// orders holds the buffers of sorts.
+// orders holds the buffers of a sort.
 type orders[T simd.Float] struct {
 	keys  []T
 	whole []int
@@ -86,7 +86,7 @@ type orders[T simd.Float] struct {
 
 func (u *order[T]) run(s *state[T], lo, hi int) { u.outer.each(s, 0, lo, hi, u.row) }
 
-// row sorts one row, and stores the results that look it up.
+// row sorts one row, and stores the results that depend on it.
 func (u *order[T]) row(s *state[T]) {
 	o := &s.orders
 	o.keys, o.whole = o.keys[:0], o.whole[:0]
@@ -121,7 +121,7 @@ func (u *order[T]) row(s *state[T]) {
 	})
 }
 
-// collect appends the keys of one row.
+// collect appends the keys at all values of the last sorted index.
 func (u *order[T]) collect(s *state[T]) {
 	lo, hi := u.last.limits(s, 0, 0)
 	if u.whole != nil {
@@ -139,7 +139,7 @@ func (u *order[T]) collect(s *state[T]) {
 	}
 }
 
-// dim returns the range of a sorted index.
+// dim returns the first value of sorted index d, and the number of its values.
 func (u *order[T]) dim(s *state[T], d int) (lo, n int) {
 	l := &u.last
 	if d < len(u.vars.loops) {
@@ -149,7 +149,7 @@ func (u *order[T]) dim(s *state[T], d int) (lo, n int) {
 	return lo, max(hi-lo, 0)
 }
 
-// element returns the number of the element whose rank is wanted.
+// element returns the row-major number of the element whose rank the statement stores.
 func (u *order[T]) element(s *state[T]) int {
 	n := 0
 	for d, x := range u.at {
@@ -163,7 +163,8 @@ func (u *order[T]) element(s *state[T]) int {
 	return n
 }
 
-// number converts an element's number to the argsort's result: the number, or one of the indices.
+// number returns the value that an argsort stores for the element with row-major number n: that number, or
+// one of its indices.
 func (u *order[T]) number(s *state[T], n int) int {
 	whole := 0
 	scale := 1

@@ -9,15 +9,15 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// extremePlace finds the place of an extreme in its first register. NaN is more extreme than all numbers. Its
-// second register, if any, is the guard.
+// extremePlace finds the index of the maximum or minimum of its first register. NaN counts as more extreme
+// than all numbers. Its second register, if any, is the guard.
 type extremePlace[T simd.Float] struct {
-	number  *address[T] // the number of an element
-	least   bool        // whether it is an argmin
+	number  *address[T] // the number of an element, which is the result
+	least   bool        // whether it searches the minimum
 	guarded bool
 }
 
-// extremePlace emits an argmax or argmin, whose elements have the numbers number.
+// extremePlace emits an argmax or argmin. number is the number of an element, which is the result.
 func (z *vectorizer[T]) extremePlace(r *term.Reduction, number *term.Term) {
 	o := &extremePlace[T]{}
 	was := z.c.lenient
@@ -76,13 +76,14 @@ func (o *extremePlace[T]) text(p *lister[T], x []string) string {
 	return fmt.Sprintf("%s %s at %s%s", name, x[0], p.form(o.number.offset), guard)
 }
 
-// better reports whether a value is more extreme than the best one so far.
+// better reports whether a value is more extreme than the best one so far. NaN is more extreme than all
+// numbers.
 func (s *state[T]) better(w float64) bool {
 	return !s.found || w > s.best || w != w && s.best == s.best
 }
 
-// firstOfLanes returns the position of the first element that equals v, or is NaN if v is. It searches only
-// lanes whose extreme is v.
+// firstOfLanes returns the position of the first element of x that equals v, or is NaN if v is NaN. It
+// searches only the elements of lanes whose extreme is v.
 func firstOfLanes[T simd.Float](lanes *simd.Lanes[T], x []T, v T) int {
 	same := func(w T) bool { return w == v || w != w && v != v }
 	first := len(x)

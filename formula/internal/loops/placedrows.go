@@ -7,18 +7,18 @@ import (
 )
 
 // placedRows is a scatter-add of short rows, such as the gradient of an embedding. A strip covers several
-// rows, whose offsets are computed together.
+// rows, whose offsets are computed at once.
 type placedRows[T simd.Float] struct {
 	x       int // register of the summands
 	places  *finder[T]
 	single  func(s *state[T], row int) // reports an error for a row out of bounds
 	target  int
-	wide    bool // whether the target is float64 and T is not
-	fetched bool // whether target rows are prefetched
+	wide    bool // whether the target is float64 although T is float32
+	fetched bool // whether rows of the target are prefetched
 }
 
-// placedRows compiles a scatter-add of short rows. It returns nil if the statement is another one, if rows
-// are long, or if the summands are not contiguous.
+// placedRows compiles a scatter-add of short rows. It returns nil for other statements, for long rows, and
+// for summands that are not contiguous.
 func (k *unitCompiler[T]) placedRows() unit[T] {
 	s, w, v := k.shortIndices()
 	if s == nil || s.joined() || extent(v) < 1 {
@@ -59,7 +59,7 @@ func (k *unitCompiler[T]) placedRows() unit[T] {
 	return u
 }
 
-// add adds rows of n elements, in order.
+// add adds rows of n elements to the target, in order.
 func (u *placedRows[T]) add(s *state[T], n, rows int) {
 	x := s.regs[u.x][:rows*n]
 	places, inside := u.places.places(s, rows)
@@ -79,8 +79,8 @@ func (u *placedRows[T]) add(s *state[T], n, rows int) {
 	addRows(s.mem[u.target].same, x, places, n, u.fetched, func(z, x []T) { simd.BinaryOf[T](simd.Add)(z, z, x) })
 }
 
-// addRows adds rows of n elements to z at given offsets, long rows by a function. It skips rows with
-// negative offsets.
+// addRows adds rows of n elements to z at the offsets places, and skips rows whose offset is negative. long
+// adds a row that is too long for a simple loop.
 func addRows[U, T simd.Float](z []U, x []T, places []int, n int, fetched bool, long func(z []U, x []T)) {
 	for i, at := range places {
 		if fetched && i+distance < len(places) && places[i+distance] >= 0 {

@@ -9,13 +9,13 @@ import (
 	"github.com/opgen/opgen/runtime/blas"
 )
 
-// product is a sum of products of loads from two tensors that is a matrix product, or a batch of them.
+// product is a sum of products of loads from two tensors that is a matrix product, or several (batched).
 type product struct {
 	a, b  *term.Read
-	outer int // number of loops that may be shared: the batch indices and the rows
+	outer int // number of outermost loops that may be shared: batch indices, and rows
 }
 
-// factors matches a sum of products of two loads, and returns the loads.
+// factors returns the two loads whose products a statement sums. It returns nil for other statements.
 func factors(s *statement) (x, y *term.Read) {
 	r := s.reduction()
 	if r == nil || r.Kind != reduction.Sum || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
@@ -31,12 +31,12 @@ func factors(s *statement) (x, y *term.Read) {
 	return a.Read, b.Read
 }
 
-// excludesZeros reports whether a condition leaves out exactly those terms of which x is 0.
+// excludesZeros reports whether a guard is the condition that x is not 0.
 func excludesZeros(guard, x *term.Term) bool {
 	return guard.Op == term.Unequal && guard.Args[1].Is(0) && term.Identical(guard.Args[0], x)
 }
 
-// product matches a matrix product, or returns nil.
+// product returns the matrix product that is the statement's value. It returns nil for other values.
 func (c *compiler[T]) product(s *statement) *product {
 	r := s.reduction()
 	x, y := factors(s)
@@ -92,17 +92,18 @@ type matrices[T simd.Float] struct {
 	a, b, left func(*state[T]) int
 	tensors    [3]int
 	n, k       int
-	all        int // rows of all shares if they share b, otherwise 0
+	all        int // rows of all shares if they share a packed copy of b, and otherwise 0
 	lda, ldb   int
 	ldc        int
 	ta, tb     bool
 	give       func(*state[T], []T, int)
 	add        bool
-	buffer     bool // whether results are converted, by way of a buffer
-	masks      byte // the operand of which zeros leave a term out, 'a' or 'b'; 0 if all terms count
+	buffer     bool // whether results are converted from a buffer
+	masks      byte // operand whose zeros exclude a term, 'a' or 'b'; 0 if no terms are excluded
 }
 
-// productUnit compiles a matrix product. If the operands have no matrix layout, it compiles a reduction.
+// productUnit compiles a matrix product. It compiles a reduction instead if the operands have no layout of
+// matrices.
 func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
 	r := k.bundle.folds[0]
 	vars, free := k.bundle.vars, k.free()
@@ -185,7 +186,7 @@ func (u *matrices[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// multiply computes one matrix product, or a sum of products.
+// multiply computes m rows of a matrix product, or of a sum of matrix products.
 func (u *matrices[T]) multiply(s *state[T], m int) {
 	if u.n == 0 {
 		return
@@ -226,9 +227,9 @@ func (u *matrices[T]) multiply(s *state[T], m int) {
 	}
 }
 
-// mask computes the elements of a product again that are not finite, without the terms that zeros of an
-// operand leave out: 0 times an infinite number is NaN. If a sum is finite, then so were all its terms, and
-// those that are left out were 0.
+// mask computes again the elements of a product that are not finite, without the terms in which the masking
+// operand is 0: 0 times an infinite number is NaN. If an element is finite, all of its terms were finite, and
+// the excluded ones were 0.
 func (u *matrices[T]) mask(s *state[T], c []T, ldc, m int) {
 	for i := range m {
 		row := c[i*ldc : i*ldc+u.n]
@@ -255,7 +256,7 @@ func (u *matrices[T]) mask(s *state[T], c []T, ldc, m int) {
 	}
 }
 
-// at returns the place of an element of a matrix.
+// at returns the offset of an element of a matrix with leading dimension ld.
 func at(i, j, ld int, transposed bool) int {
 	if transposed {
 		i, j = j, i

@@ -6,10 +6,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// limits are the bounds of a data-dependent range.
+// limits are the bounds of an index whose range depends on other indices or on elements of tensors.
 type limits struct{ lo, hi *term.Term }
 
-// limit converts guards on ragged indices to bounds of their loops.
+// limit replaces conditions on ragged indices, in the guard, by bounds of their loops.
 func (k *unitCompiler[T]) limit() {
 	s := *k.bundle.statements[0]
 	if s.ragged == nil {
@@ -24,8 +24,8 @@ func (k *unitCompiler[T]) limit() {
 	k.bundle.statements[0] = &s
 }
 
-// limitBy converts the condition g to a bound of a ragged index; false if g has another form, or depends on
-// later indices.
+// limitBy replaces condition g by a bound of a ragged index. It returns false if g is no such bound, or
+// depends on inner indices.
 func (k *unitCompiler[T]) limitBy(s *statement, g *term.Term) bool {
 	for i, v := range s.vars {
 		lo, hi, _ := term.Relation(g, v)
@@ -48,7 +48,7 @@ func (k *unitCompiler[T]) limitBy(s *statement, g *term.Term) bool {
 	return false
 }
 
-// even returns the number of indices before the first ragged one.
+// even returns the number of loops outside of the first ragged one.
 func (s *statement) even() int {
 	i := slices.IndexFunc(s.vars, func(v *term.Variable) bool { return slices.Contains(s.ragged, v) })
 	if i < 0 {

@@ -12,26 +12,26 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// recurrence is a block of statements that need each other. Its loops run for one value of an index after
-// the other, which they see as the value of an outer loop. There is code for the values at which all reads
-// are inside, and for those before and behind them.
+// recurrence is code for a block of statements that read each other's results at other values of an index.
+// All loops of the block run for one value of the index after the other; to them it is an outer index. Values
+// at which all reads are in bounds have code of their own, and so have those before and those behind.
 type recurrence[T simd.Float] struct {
 	name   string
 	spans  []span[T]
 	down   bool
-	rows   int // iterations of the outermost loop of all groups that need nothing of each other; or 1
-	rounds int // of how many rows one round goes over all values of the index
+	rows   int // iterations of the outermost loop of all groups, if they are independent of each other; otherwise 1
+	rounds int // rows that run for all values of the index before the next rows do
 	work   int
 }
 
-// span is the code of some values of an index.
+// span is the code for a range of values of the index.
 type span[T simd.Float] struct {
 	lo, hi int
 	place  int // the slot of the index
 	code   *code[T]
 }
 
-// compileRecurrence compiles a block.
+// compileRecurrence compiles a block of statements that are a recurrence.
 func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	over := block[0].Over
 	n, err := stepsOf(block)
@@ -75,8 +75,8 @@ func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statem
 	return out, nil
 }
 
-// compileSpan compiles the code of a block for values of its index from lo to below hi. row is the outermost
-// index of all statements, if each reads the others at its own value of it.
+// compileSpan compiles the code of a block for values lo to hi-1 of its index. row is an index that becomes
+// the outermost one of all statements, which read each other only at the same value of it; or nil.
 func compileSpan[T simd.Float](p *program.Program, block []*program.Statement, tensors []Tensor, o Options, lo, hi int, row *term.Variable) (span[T], error) {
 	over := &term.Variable{Name: block[0].Over.Name, Lo: term.Number(lo), Hi: term.Number(hi)}
 	statements, err := step(block, over, func(s *program.Statement, to map[*term.Variable]*term.Term) {
@@ -126,7 +126,7 @@ func (r *recurrence[T]) Kinds() []string {
 	return out
 }
 
-// List lists the code of each span: behind one another, as they are compiled.
+// List lists the code of the spans one after the other, the first values first.
 func (r *recurrence[T]) List(portable bool) (string, Counts) {
 	var b strings.Builder
 	var n Counts
@@ -150,12 +150,12 @@ func (r *recurrence[T]) Bind(memory [][]byte) Runner {
 	return out
 }
 
-// recurrenceRunner is a recurrence with memory.
+// recurrenceRunner is a recurrence bound to memory.
 type recurrenceRunner[T simd.Float] struct {
 	of    *recurrence[T]
 	spans []*runner[T]
 	mu    sync.Mutex
-	idle  [][]*state[T] // states of shares that do not run, by span
+	idle  [][]*state[T] // states that no share uses, each a list by span
 }
 
 func (r *recurrenceRunner[T]) take() []*state[T] {
@@ -179,7 +179,7 @@ func (r *recurrenceRunner[T]) give(s []*state[T]) {
 	r.idle = append(r.idle, s)
 }
 
-// Run runs a share of the rows: all values of the index for some of them, and then for others.
+// Run runs a share of the rows: some rows for all values of the index, and then the next rows.
 func (r *recurrenceRunner[T]) Run(first, end int, at Time, lo, hi, total int) (err error) {
 	if first >= end || r.of.rows == 0 {
 		return nil
@@ -215,7 +215,7 @@ func (r *recurrenceRunner[T]) Run(first, end int, at Time, lo, hi, total int) (e
 	return nil
 }
 
-// span runs rows for each value of the index in a span.
+// span runs rows [from, to) for each value of the index in span i.
 func (r *recurrenceRunner[T]) span(i int, s *state[T], from, to int) {
 	x := &r.of.spans[i]
 	first, step := x.lo, 1
@@ -234,8 +234,8 @@ func (r *recurrenceRunner[T]) span(i int, s *state[T], from, to int) {
 	}
 }
 
-// noteSteps finds, for each memory, by how much an access moves with the index of a recurrence. Accesses to
-// memory that all move alike are compared at one value of the index.
+// noteSteps computes, by memory, how many elements accesses move from one value of a recurrence's index to
+// the next. If all accesses to memory move alike, they are compared at one value of the index.
 func (c *compiler[T]) noteSteps(statements []*statement) {
 	c.steps = map[int]int{}
 	uneven := map[int]bool{}
@@ -262,7 +262,7 @@ func (c *compiler[T]) noteSteps(statements []*statement) {
 	maps.DeleteFunc(c.steps, func(m int, _ int) bool { return uneven[m] })
 }
 
-// byRow reports whether the outermost index of all statements is that of rows.
+// byRow reports whether the outermost index of all statements enumerates rows, which row names.
 func byRow(statements []*statement, row string) bool {
 	return row != "" && !slices.ContainsFunc(statements, func(s *statement) bool {
 		return len(s.vars) == 0 || s.vars[0].Name != row || extent(s.vars[0]) != extent(statements[0].vars[0])

@@ -7,8 +7,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// each returns code for a loop nest over vars, the last innermost, that visits the iterations at which the
-// guard holds.
+// each returns code that calls visit for each iteration of the loops over vars at which the guard holds.
 func (c *compiler[T]) each(vars []*term.Variable, guard *term.Term) func(s *state[T], visit func()) {
 	if len(vars) == 0 {
 		if guard == nil {
@@ -83,8 +82,8 @@ func (c *compiler[T]) reduceReal(r *term.Reduction) func(*state[T]) float64 {
 	}
 }
 
-// logarithm returns the log of a sum of exponentials relative to their maximum, or 0 if the maximum is not
-// finite.
+// logarithm returns the log of a sum of exponentials relative to their maximum. It returns 0 if the maximum
+// was not finite.
 func logarithm(sum float64) float64 {
 	if !(sum > 0) {
 		return 0
@@ -123,7 +122,7 @@ func (c *compiler[T]) reduceInteger(r *term.Reduction) func(*state[T]) int {
 	}
 }
 
-// integerFolds are the functions that reduce slices of integers.
+// integerFolds are functions that reduce a slice of integers, from an initial value v.
 var integerFolds = map[reduction.Kind]func(v int, x []int) int{
 	reduction.Sum: func(v int, x []int) int {
 		for _, y := range x {
@@ -151,8 +150,8 @@ var integerFolds = map[reduction.Kind]func(v int, x []int) int{
 	},
 }
 
-// argument returns scalar code for argmax or argmin: the index of the first extreme, or its row-major number
-// if several indices are reduced. NaN is more extreme than all numbers.
+// argument returns scalar code for argmax or argmin. The result is the index of the first extreme, or its
+// row-major number if several indices are reduced. NaN counts as more extreme than all numbers.
 func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) func(*state[T]) int {
 	at := c.value(linear(r.Number))
 	if r.Body.Kind == term.Integer {
@@ -216,7 +215,8 @@ func (c *compiler[T]) quantified(r *term.Reduction) func(*state[T]) bool {
 	return func(s *state[T]) bool { return hold(s) > 0 }
 }
 
-// counted returns code for the number of iterations at which guard and holds are true. It allocates nothing.
+// counted returns code that counts the iterations at which guard and holds are true. The code does not
+// allocate.
 func (c *compiler[T]) counted(vars []*term.Variable, guard *term.Term, holds func(*state[T]) bool) func(*state[T]) int {
 	if len(vars) == 0 {
 		through := c.holds(guard)

@@ -11,14 +11,14 @@ import (
 	"github.com/opgen/opgen/internal/base/memplan"
 )
 
-// room is a scratch arena for the temporaries of a running task.
+// room is an arena for the temporaries of a running task, in words of 8 bytes.
 type room []uint64
 
-// rooms holds the arenas that no task uses.
+// rooms holds the arenas that no task uses at the moment.
 var rooms roomPool
 
-// roomPool recycles arenas. Tasks that run one after the other reuse an arena, which grows to the largest
-// size. The pool drops its arenas if no task took one between two garbage collections.
+// roomPool recycles arenas. Successive tasks use the same arena, which grows to the largest size. If no task
+// takes an arena between two garbage collections, the pool drops all of them.
 type roomPool struct {
 	mu      sync.Mutex
 	free    []room
@@ -26,8 +26,8 @@ type roomPool struct {
 	watched bool // whether a finalizer reports the next collection
 }
 
-// take returns an arena of at least words words: the smallest sufficient one, or a larger one that replaces
-// the largest.
+// take returns an arena of at least words words: the smallest free one that suffices, or a new one. A new
+// arena replaces the largest free one.
 func (p *roomPool) take(words int) room {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -59,7 +59,7 @@ func (p *roomPool) give(r room) {
 	}
 }
 
-// watch calls collected at the next garbage collection.
+// watch makes the next garbage collection call collected.
 func (p *roomPool) watch() {
 	type garbage struct{ of *roomPool }
 	runtime.SetFinalizer(&garbage{p}, func(g *garbage) { g.of.collected() })
@@ -76,29 +76,30 @@ func (p *roomPool) collected() {
 	p.watch()
 }
 
-// local is a temporary, and its offset in the arena.
+// local is a temporary with its offset in the arena, in bytes.
 type local struct{ tensor, at, bytes int }
 
 // localMemory is the layout of an arena.
 type localMemory struct {
 	places []local
-	bytes  int // total size; 0 if temporaries have memory of their own
+	bytes  int // total size; 0 if temporaries have no arena
 }
 
-// locals is the memory of a runner's temporaries.
+// locals is the arena of a runner's temporaries, and what is done of the run that uses it.
 type locals struct {
 	localMemory
 	aliases []int // tensors that share the memory of a temporary
-	work    int   // number of iterations of all groups' shared loops
+	work    int   // number of iterations of the shared loops of all groups
 
 	mu    sync.Mutex
-	there atomic.Bool // whether the temporaries have memory
+	there atomic.Bool // whether the runner holds an arena
 	room  room
 	run   uint64
 	done  atomic.Int64 // iterations that the run has finished
 }
 
-// enter acquires the arena of a run, unless another share has. Its contents last until the run is finished.
+// enter takes an arena for a run, unless another share of the run has. The runner holds it until the run is
+// finished.
 func (r *runner[T]) enter(run uint64) {
 	l := &r.locals
 	if l.there.Load() && atomic.LoadUint64(&l.run) == run {
@@ -124,8 +125,8 @@ func (r *runner[T]) enter(run uint64) {
 	l.there.Store(true)
 }
 
-// leave records that a share of a run has finished n iterations of shared loops. After the last one, the
-// arena is released. A run without a number is never finished.
+// leave records that a share of a run has finished n iterations of shared loops. After the last one it
+// returns the arena. A run without a number is never finished.
 func (r *runner[T]) leave(run uint64, n int) {
 	l := &r.locals
 	if run == 0 || l.done.Add(int64(n)) < int64(l.work) {
@@ -156,8 +157,8 @@ func (c *compiler[T]) usersOf(t int) map[*bundle]bool {
 	return out
 }
 
-// placeLocals computes the layout of the arena: temporaries with disjoint live ranges of groups share
-// memory. Small temporaries have memory of their own.
+// placeLocals computes the layout of the arena. Temporaries share memory if no group needs both. There is no
+// arena if temporaries are small.
 func (c *code[T]) placeLocals(groups []*bundleGroup) {
 	var buffers []memplan.Buffer
 	c.stored = make([]bool, len(c.tensors))
@@ -190,7 +191,7 @@ func (c *code[T]) placeLocals(groups []*bundleGroup) {
 	}
 }
 
-// findLocals copies the layout of the arena, and finds the tensors that share memory with temporaries.
+// findLocals copies the layout of the arena to out, and finds the tensors that share memory with temporaries.
 func (c *code[T]) findLocals(out *locals, memory [][]byte) {
 	if out.localMemory = c.local; out.bytes == 0 {
 		return

@@ -2,12 +2,13 @@ package loops
 
 import "fmt"
 
-// rowByRow returns an error unless groups go row by row: the outermost shared loops of each group count n
-// rows, and an iteration touches, of each tensor that statements write, only elements of its row. All groups
-// may then run on some rows, while other rows run elsewhere.
+// rowByRow returns an error unless groups can run row by row: the outermost shared loops of each group
+// enumerate n rows, and an iteration accesses, of tensors that statements write, only elements of its row.
+// All groups may then run for some rows, while other rows run elsewhere.
 //
-// Groups of temporaries may also come before all rows. They touch nothing that other groups write. before
-// says which groups do. The first given tensors are those of the program; the others are new temporaries.
+// Groups of temporaries may also run before all rows, if they read nothing that other groups write. before
+// says which groups do. given is the number of tensors of the program: those with greater numbers are new
+// temporaries.
 func (c *compiler[T]) rowByRow(groups []*bundleGroup, n, given int) (before []bool, err error) {
 	before, early := make([]bool, len(groups)), map[int]bool{}
 	for i, g := range groups {
@@ -49,8 +50,8 @@ func (c *compiler[T]) rowByRow(groups []*bundleGroup, n, given int) (before []bo
 	return before, nil
 }
 
-// inRow reports whether an access touches only elements of the row with a number, of n rows. Loops check the
-// bounds of dimensions of which it is not known that an index lies in them, so a read of the row's own index
+// inRow reports whether an access is to elements of one row, of n, whose number is an affine form. Loops
+// check the bounds of subscripts that are not proved, so a read whose first subscripts are the row's indices
 // stays in the row.
 func (t *touch) inRow(number form, n int) bool {
 	size := 1
@@ -71,8 +72,8 @@ func (t *touch) inRow(number form, n int) bool {
 	return !t.writes && rows == n && len(row.rest) == 0 && row.sameValue(number)
 }
 
-// early reports whether a group defines only temporaries that come before all rows: those that the options
-// list, and new ones of one element, on which no index of a row has an influence.
+// early reports whether a group may run before all rows: it defines only temporaries that the options list,
+// and new temporaries of one element, which depend on no index of rows.
 func (c *compiler[T]) early(g *bundleGroup, given int) bool {
 	for _, b := range g.bundles {
 		for _, s := range b.statements {
@@ -86,8 +87,8 @@ func (c *compiler[T]) early(g *bundleGroup, given int) bool {
 	return true
 }
 
-// inTiles returns an error if loops go over several of n rows at once, or if one tile would compute much
-// before all rows.
+// inTiles returns an error if an iteration covers several of n rows, or if groups that run before all rows,
+// which each tile repeats, do much of the work.
 func (c *code[T]) inTiles(n int) error {
 	first, all := 0, 0
 	for i, g := range c.groups {

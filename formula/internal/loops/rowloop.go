@@ -9,19 +9,19 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// rowLoop runs a fused loop over several rows in one call: strips of equal length, at consecutive values of
-// one index. Offsets must be affine in the index. Scalars, which may differ between rows, are computed
-// before the call.
+// rowLoop runs a fused loop for several rows in one call: strips of equal length at consecutive values of an
+// index. Offsets are affine in the index. Scalars, which may differ between rows, are computed before the
+// call.
 type rowLoop[T simd.Float] struct {
 	code    *strip[T]
 	loop    *fusedLoop[T]
 	place   int   // slot of the index
-	strides []int // strides of the pointers, in bytes
+	strides []int // distance between rows of each pointer, in bytes
 	numbers []rowNumber[T]
 }
 
-// rowLoop returns the row loop of a strip along the last of vars; nil if the strip is not one fused loop, if
-// offsets are not affine in the index, or if the loop may write one of its scalars.
+// rowLoop returns the row loop of code p along the last of vars. It returns nil if p is not one fused loop,
+// if an offset is not affine in the index, or if the loop may write one of its scalars.
 func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	vars = slices.DeleteFunc(slices.Clone(vars), func(v *term.Variable) bool { return v == p.over })
 	if _, known := p.over.Hi.Known(); len(vars) == 0 || len(p.ahead) > 0 || !known || !p.over.Lo.Is(0) {
@@ -75,12 +75,12 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	return out
 }
 
-// mostRows is the maximum number of rows of n elements in one call. It bounds the time of a call, since the
-// Go runtime cannot preempt it.
+// mostRows returns the maximum number of rows of n elements in one call. The Go runtime cannot preempt a
+// call, so its time is limited.
 func mostRows(n int) int { return max(1, min(jit.MostRows, loopLength/max(n, 1))) }
 
-// run runs the loop on n elements of rows rows, from row first on. The strip's index must be at the first
-// element.
+// run runs the loop for n elements of each of rows rows, from row first on. The index of the strip must be at
+// the first element.
 func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 	if n == 0 || rows == 0 {
 		return
@@ -110,19 +110,19 @@ func (r *rowLoop[T]) run(s *state[T], n, first, rows int) {
 	l.code.Run(a, n, rows, past)
 }
 
-// sum returns sum i of a row, from the last run.
+// sum returns sum i of a row, as the last run computed it.
 func (r *rowLoop[T]) sum(s *state[T], row, i int) float64 {
 	return jit.Sum[T](r.loop.code, s.arguments[r.loop.number], row, i)
 }
 
-// sums returns sum i of all rows, from the last run. Rows have a stride of step elements.
+// sums returns sum i of all rows, as the last run computed them: every step-th element of a slice.
 func (r *rowLoop[T]) sums(s *state[T], i int) (of []T, step int) {
 	code := r.loop.code
 	return jit.Rows[T](code, s.arguments[r.loop.number])[len(r.numbers)+i:], code.RowLength()
 }
 
-// stretches calls visit for chunks of at most most iterations of the innermost loop. k is the number of the
-// outermost loop to run.
+// stretches calls visit for ranges of at most most iterations of the innermost loop, at each iteration of the
+// loops around it. k is the number of the outermost loop that stretches runs itself.
 func (p *nest[T]) stretches(s *state[T], k, lo, hi, most int, visit func(s *state[T], first, n int)) {
 	l := &p.loops[k]
 	a, b := l.limits(s, lo, hi)

@@ -7,22 +7,22 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// rowNumber computes a scalar of each row.
+// rowNumber computes a scalar argument for each row.
 type rowNumber[T simd.Float] struct {
 	number[T]
-	at     func(*state[T]) int // offset of the scalar if it is a float64 load, or nil
+	at     func(*state[T]) int // offset of the scalar if it is a load of a float64 element; otherwise nil
 	tensor int                 // of the element
-	apart  int                 // stride between rows
+	apart  int                 // distance between elements of two rows
 	// all computes the scalar for several rows at once, into s.numbers[values:]; nil if it must be computed
-	// row by row.
+	// for each row.
 	all    rowTerm[T]
 	values int
 }
 
-// rowTerm computes a real value for consecutive values of an index, from first on.
+// rowTerm sets to to a real value at len(to) consecutive values of an index, from first on.
 type rowTerm[T simd.Float] func(s *state[T], first int, to []float64)
 
-// rowNumber returns code that computes a scalar for consecutive values of an index.
+// rowNumber returns code that computes scalar n at consecutive values of index w.
 func (c *compiler[T]) rowNumber(n number[T], w *term.Variable) rowNumber[T] {
 	out := rowNumber[T]{number: n}
 	if n.settled || n.term == nil {
@@ -45,8 +45,8 @@ func (c *compiler[T]) rowValues() int {
 	return c.numbers - jit.MostRows
 }
 
-// rowTerm returns code that computes a real value, as compiler.real does, for consecutive values of an index
-// in one call. It returns nil for terms that need scalar code.
+// rowTerm returns code that computes a real value at consecutive values of index w in one call, with the
+// results of compiler.real. It returns nil for terms that need scalar code.
 func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
 	if n.Kind != term.Real {
 		return nil
@@ -81,7 +81,8 @@ func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
 	return nil
 }
 
-// rowElements returns code for strided loads.
+// rowElements returns code that loads float32 or float64 elements with a constant stride. It returns nil for
+// other loads.
 func (c *compiler[T]) rowElements(r *term.Read, w *term.Variable) rowTerm[T] {
 	a, t := accessOf(r), c.tensors[r.Tensor].Type
 	if len(a.open) > 0 || r.Which != nil || len(a.offset.rest) > 0 || t != dtype.F32 && t != dtype.F64 {
@@ -100,7 +101,7 @@ func (c *compiler[T]) rowElements(r *term.Read, w *term.Variable) rowTerm[T] {
 	}
 }
 
-// from loads strided elements.
+// from sets to to elements of memory, apart elements from each other.
 func from[T simd.Float](to []float64, memory []T, at, apart int) {
 	for i := range to {
 		to[i] = float64(memory[at])
@@ -121,8 +122,8 @@ func (c *compiler[T]) rowUnary(n *term.Term, w *term.Variable, f func(float64) f
 	}
 }
 
-// rowApply returns code for a function. Its argument is in a buffer: a new slice would be allocated for each
-// call.
+// rowApply returns code for a function of one argument. The argument is in a buffer, since a new slice would
+// be allocated for each call.
 func (c *compiler[T]) rowApply(n *term.Term, w *term.Variable) rowTerm[T] {
 	x := c.rowTerm(n.Args[0], w)
 	if x == nil {
@@ -171,9 +172,8 @@ func (c *compiler[T]) rowBinary(n *term.Term, w *term.Variable) rowTerm[T] {
 	}
 }
 
-// set sets the argument that a scalar has in each of rows rows, from row first on. Arguments have a stride
-// of step. If again is true, the values were computed by the scalar before, and this one takes their low
-// parts.
+// set stores the scalar, for each of rows rows from row first on, into every step-th element of to. If again
+// is true, the scalar before has computed the values, and this one stores their rounding errors.
 func (n *rowNumber[T]) set(s *state[T], place, first, rows int, again bool, to []T, step int) {
 	switch {
 	case n.settled:
@@ -198,7 +198,7 @@ func (n *rowNumber[T]) set(s *state[T], place, first, rows int, again bool, to [
 	}
 }
 
-// put sets the arguments of rows to strided values.
+// put stores strided values of rows, or their rounding errors, into every step-th element of to.
 func (n *rowNumber[T]) put(values []float64, at, apart, rows int, to []T, step int) {
 	k := 0
 	if n.low {

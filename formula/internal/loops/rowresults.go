@@ -7,16 +7,16 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// rowResults is the destination of per-row sums, means or extremes: real elements at a constant stride.
+// rowResults is the destination of sums, means or extremes of rows: real elements at a constant distance.
 type rowResults[T simd.Float] struct {
 	tensor int
 	at     func(*state[T]) int // offset for the current row
-	apart  int                 // stride between rows
+	apart  int                 // distance between results, in elements
 	mean   bool                // whether results are divided by the row length
 }
 
-// rowResults returns the destination of a statement's results along index w, or nil if storing needs more
-// than a conversion and a division.
+// rowResults returns the destination of a statement's results along index w. It returns nil if storing takes
+// more than a conversion and a division.
 func (c *compiler[T]) rowResults(st *statement, r *term.Reduction, w *term.Variable) *rowResults[T] {
 	t, a := c.tensors[st.target], accessOf(st.left)
 	if t.Type != dtype.F64 && t.Type != dtype.F32 || t.Add || st.add || st.guard != nil || st.left.Which != nil || len(a.open) > 0 || a.offset.hidden(w) {
@@ -32,7 +32,7 @@ func (c *compiler[T]) rowResults(st *statement, r *term.Reduction, w *term.Varia
 	return &rowResults[T]{st.target, c.value(a.offset), a.offset.factor(w), false}
 }
 
-// put stores the results of rows rows of n elements. Results have a stride of step, and the index is at the
+// put stores the results of rows rows of n elements: every step-th element of of. The index must be at the
 // first row.
 func (p *rowResults[T]) put(s *state[T], of []T, step, rows, n int) {
 	switch m := &s.mem[p.tensor]; {

@@ -11,36 +11,36 @@ import (
 // rows is an inner reduction: strips run over the last reduced index.
 type rows[T simd.Float] struct {
 	outer nest[T] // over the indices of the results
-	inner nest[T] // over the reduced indices but the last
+	inner nest[T] // over the reduced indices except the last
 	last  loop[T]
 	// varies says that the range of the last reduced index depends on the other reduced indices.
 	varies bool
 	sums   []*rowSum[T]
-	// joint computes several sums in one pass, or is nil.
+	// joint is code that reduces several sums in one pass; nil if there is none.
 	joint *strip[T]
-	own   bool // whether sums accumulate in registers of the code
-	// among runs joint over several iterations of the next outer index in one call; it may be nil.
+	own   bool // whether all sums of joint accumulate in machine registers
+	// among runs joint for several iterations of the next outer index in one call; nil if not applicable.
 	among *rowLoop[T]
-	even  *evenRows[T] // reduces rows in place, or nil
+	even  *evenRows[T] // reduces rows in place, without strips; nil if not applicable
 }
 
-// rowSum is one of the bundle's reductions: its pass over the elements of a row.
+// rowSum is the pass of one of the bundle's reductions over the elements of a row.
 type rowSum[T simd.Float] struct {
 	kind  reduction.Kind
 	code  strip[T]
-	own   bool          // whether the sum accumulates in registers of the code
-	among *rowLoop[T]   // code over several rows in one call, as in rows
-	op    simd.Binary   // reduces lanes to one number
+	own   bool          // whether the sum accumulates in a machine register
+	among *rowLoop[T]   // runs code for several rows in one call; nil if not applicable
+	op    simd.Binary   // combines lanes to one number
 	first simd.Lanes[T] // the identity in all lanes
 	unit  float64       // the identity
 	join  func(a, b float64) float64
-	// at is the offset of the strip's first element, if the pass reduces strided elements of a tensor in
-	// place; otherwise nil. If they are contiguous, into reduces them into the lanes.
+	// at computes the offset of the strip's first element, if strided elements of a tensor are reduced in
+	// place; otherwise it is nil. If they are contiguous, into reduces them into lanes.
 	at           func(*state[T]) int
 	into         *instruction[T]
 	tensor, step int
 	give         func(*state[T], float64)
-	to           *rowResults[T] // destination of several rows' results, or nil
+	to           *rowResults[T] // destination of the results of several rows; nil if results are stored one by one
 }
 
 // rows compiles an inner reduction over strips of v.
@@ -83,8 +83,9 @@ func (k *unitCompiler[T]) rows(v *term.Variable) unit[T] {
 	return u
 }
 
-// joint returns code for several sums in one pass, with common subexpressions; nil if other reductions are
-// among them. If accumulate is true, sums use the accumulators of the state.
+// joint returns code that reduces several sums in one pass, with common subexpressions. It returns nil if one
+// of the reductions is no unguarded sum or mean. If accumulate is true, sums accumulate in lanes of the
+// state, not in machine registers.
 func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accumulate bool) *strip[T] {
 	if len(folds) < 2 || len(folds) > mostFolds {
 		return nil
@@ -106,7 +107,7 @@ func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accum
 	return &z.strip
 }
 
-// rowSum compiles one reduction.
+// rowSum compiles the reduction r of statement st.
 func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Variable) *rowSum[T] {
 	p := &rowSum[T]{kind: r.Kind, op: simd.Add, join: reduction.Sum.Join(), give: k.writer(&statement{target: st.target, left: st.left, add: st.add})}
 	z := newVectorizer(k.compiler, v)
@@ -151,7 +152,7 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	return p
 }
 
-// lanes reduces lanes to one number.
+// lanes combines lanes to one number.
 func (p *rowSum[T]) lanes(l *simd.Lanes[T]) T {
 	switch p.op {
 	case simd.Mul:
@@ -164,7 +165,7 @@ func (p *rowSum[T]) lanes(l *simd.Lanes[T]) T {
 	return l.Sum()
 }
 
-// finish converts what was reduced of a row of n elements into the result, and stores it.
+// finish stores the result of a row of n elements. v is the reduction's accumulator.
 func (p *rowSum[T]) finish(s *state[T], v float64, n int) {
 	s.count = n
 	switch {
@@ -178,8 +179,8 @@ func (p *rowSum[T]) finish(s *state[T], v float64, n int) {
 	p.give(s, v)
 }
 
-// around splits off a guard that is uniform in a strip. begin and end emit a branch that skips the code
-// between them where the guard fails.
+// around splits off a guard that is uniform in a strip, and returns the reduction without it. begin and end
+// emit a branch that skips the code emitted between both calls where the guard fails.
 func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin func(), end func()) {
 	if r.Guard == nil || r.Guard.Uses(z.v) || argument(r) {
 		return r, func() {}, func() {}
@@ -195,7 +196,7 @@ func (z *vectorizer[T]) around(r *term.Reduction) (inside *term.Reduction, begin
 		}
 }
 
-// extremeOf returns the max or min of n strided elements, or NaN if one is NaN.
+// extremeOf returns the max or min of n strided elements of x. It returns NaN if one of them is NaN.
 func extremeOf[T simd.Float](op simd.Binary, x []T, first, n, step int) T {
 	y := x[first]
 	if op == simd.Max {
@@ -230,14 +231,15 @@ func (u *rows[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// short returns the row length if a row fits one strip, and moves the index to its begin.
+// short returns the row length, and sets the index to the row's first element. ok reports whether the row is
+// not empty and fits one strip.
 func (u *rows[T]) short(s *state[T]) (n int, ok bool) {
 	lo, hi := u.last.limits(s, 0, 0)
 	s.vars[u.last.place] = lo
 	return hi - lo, lo < hi && hi-lo <= stripLength
 }
 
-// together reports whether all reductions can run over several rows in one call.
+// together reports whether the code of all reductions runs for several rows in one call.
 func (u *rows[T]) together() bool {
 	if u.joint != nil {
 		return u.among != nil
@@ -245,7 +247,7 @@ func (u *rows[T]) together() bool {
 	return !slices.ContainsFunc(u.sums, func(f *rowSum[T]) bool { return f.among == nil })
 }
 
-// several computes all reductions of several rows.
+// several computes all reductions of rows rows of n elements, from row first on.
 func (u *rows[T]) several(s *state[T], n, first, rows int) {
 	give := func(f *rowSum[T], code *rowLoop[T], i int) {
 		sums, step := code.sums(s, i)
@@ -264,7 +266,7 @@ func (u *rows[T]) several(s *state[T], n, first, rows int) {
 	}
 }
 
-// put stores the results of several rows of n elements, from row first on. The results lie step apart.
+// put stores the results of rows rows of n elements, from row first on: every step-th element of of.
 func (f *rowSum[T]) put(s *state[T], place, first int, of []T, step, rows, n int) {
 	s.vars[place] = first
 	if f.to != nil {
@@ -277,8 +279,8 @@ func (f *rowSum[T]) put(s *state[T], place, first int, of []T, step, rows, n int
 	}
 }
 
-// sumAll computes the joint sums of one row. It repeats the passes of sum: a closure that both shared took 10
-// ns a row, which counts for short rows.
+// sumAll computes the joint sums of one row. It repeats the loops of sum: a closure for both took 10 ns a
+// row, which matters for short rows.
 func (u *rows[T]) sumAll(s *state[T]) {
 	var totals [mostFolds]float64
 	n := 0
@@ -359,7 +361,7 @@ func (u *rows[T]) sum(s *state[T], p *rowSum[T]) {
 	p.finish(s, total, n)
 }
 
-// strip joins total with the next n elements.
+// strip reduces the next n elements, and returns the reduction of these and of total.
 func (p *rowSum[T]) strip(s *state[T], total float64, n int) float64 {
 	switch {
 	case p.own:

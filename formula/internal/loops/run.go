@@ -8,13 +8,13 @@ import (
 	"github.com/opgen/opgen/runtime/blas"
 )
 
-// loopGroup is the fused units of a group, which share their outermost loops.
+// loopGroup is the code of a group: units that share their outermost loops.
 type loopGroup[T simd.Float] struct {
 	shared []shared // the outermost first
 	total  int      // number of iterations of the shared loops
 	// byElement says that the group is elementwise.
 	byElement bool
-	block     int // iterations of the last shared loop in a block
+	block     int // iterations of the last shared loop that a unit runs before the next unit does
 	units     []unit[T]
 	kinds     []string // of the units' loops
 	listed    []listed[T]
@@ -23,14 +23,14 @@ type loopGroup[T simd.Float] struct {
 	used      int  // bytes of tensors that the units read or write
 	past      bool // whether large shares use non-temporal stores
 
-	transients []*transient // temporaries of which shares keep one block
-	room       int          // size of these blocks, in bytes
+	transients []*transient // temporaries of which each share keeps a block
+	room       int          // size of the blocks of all transients, in bytes
 
 	whole whole[T]      // the only unit, if it runs all shared loops itself; otherwise nil
 	rows  *pointwise[T] // the only unit, if it runs several rows in one call; otherwise nil
 
-	// flat is the fused loop of which the group consists, if it runs over flatLength contiguous elements in
-	// memory that does not move; otherwise nil.
+	// flat is the only fused loop of the group, if it runs over flatLength contiguous elements at addresses
+	// that never change; otherwise nil.
 	flat       *fusedLoop[T]
 	flatLength int
 }
@@ -49,29 +49,29 @@ type unit[T simd.Float] interface {
 
 // whole is a unit that runs all shared loops itself.
 type whole[T simd.Float] interface {
-	// all runs iterations [lo, hi) of the shared loops, taken as one loop.
+	// all runs iterations [lo, hi) of the shared loops, numbered as those of one loop.
 	all(s *state[T], lo, hi int)
 }
 
-// runner is code with memory.
+// runner is code bound to memory.
 type runner[T simd.Float] struct {
 	code   *code[T]
 	mem    []block[T]
 	number uint64 // unique in the process
 	locals locals
 
-	// spare is a state that no share uses. Shares take it without a lock, which would cost as much as a
-	// small tensor.
+	// spare is a state that no share uses. Taking it needs no lock, which would take as long as the elements
+	// of a small tensor.
 	spare atomic.Pointer[state[T]]
 	mu    sync.Mutex
 	idle  []*state[T] // states of further concurrent shares
 	own   *state[T]   // state of runs with one share
 }
 
-// runners counts the runners of the process.
+// runners is how many runners the process has created.
 var runners atomic.Uint64
 
-// take returns a state that no other share uses.
+// take returns a state that no other share uses, which give takes back.
 func (r *runner[T]) take() *state[T] {
 	if s := r.spare.Swap(nil); s != nil {
 		return s
@@ -95,7 +95,8 @@ func (r *runner[T]) give(s *state[T]) {
 	r.mu.Unlock()
 }
 
-// newState returns a state with buffers for registers. Units share the buffers.
+// newState returns a state with buffers. Registers whose values are not needed at the same time share a
+// buffer.
 func (r *runner[T]) newState() *state[T] {
 	c := r.code
 	mem := r.mem
@@ -161,7 +162,7 @@ func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) error {
 	return nil
 }
 
-// guarded runs groups whose code may fail, and returns the error.
+// guarded runs groups whose code may fail, and returns the failure as an error.
 func (r *runner[T]) guarded(s *state[T], first, end, lo, hi, total int) (err error) {
 	defer func() {
 		if lo > 0 || hi < total {
@@ -179,7 +180,7 @@ func (r *runner[T]) guarded(s *state[T], first, end, lo, hi, total int) (err err
 	return nil
 }
 
-// groups runs a share of some groups.
+// groups runs share [lo/total, hi/total) of groups first to end-1.
 func (r *runner[T]) groups(s *state[T], first, end, lo, hi, total int) {
 	for i, g := range r.code.groups[first:end] {
 		from, to := 0, g.total
@@ -206,7 +207,8 @@ func (r *runner[T]) groups(s *state[T], first, end, lo, hi, total int) {
 	}
 }
 
-// part runs a share of a group, with memory for transient temporaries.
+// part runs iterations [from, to) of a group's shared loops, with memory for the blocks of transient
+// temporaries.
 func (r *runner[T]) part(s *state[T], g *loopGroup[T], from, to int) {
 	if !r.code.transient {
 		g.part(s, from, to)
@@ -222,7 +224,7 @@ func (r *runner[T]) part(s *state[T], g *loopGroup[T], from, to int) {
 	rooms.give(room)
 }
 
-// part runs a share of a group: iterations [from, to) of its shared loops.
+// part runs iterations [from, to) of the group's shared loops.
 func (g *loopGroup[T]) part(s *state[T], from, to int) {
 	s.past = g.past && float64(to-from)/float64(g.total)*float64(g.written) >= float64(leastPart)
 	g.run(s, from, to)
@@ -231,7 +233,7 @@ func (g *loopGroup[T]) part(s *state[T], from, to int) {
 	}
 }
 
-// share returns the first of the iterations of share i of n.
+// share returns the first of n iterations that belongs to share i of total.
 func share(n, i, total int) int {
 	if total == 0 {
 		return 0
@@ -239,7 +241,7 @@ func share(n, i, total int) int {
 	return (n*i + total - 1) / total
 }
 
-// run runs iterations [lo, hi) of the shared loops, taken as one loop.
+// run runs iterations [lo, hi) of the shared loops, numbered as those of one loop.
 func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
 	n := len(g.shared)
 	if n == 0 {
@@ -278,7 +280,7 @@ func (g *loopGroup[T]) run(s *state[T], lo, hi int) {
 	}
 }
 
-// noteUnit records what the only unit of a group supports.
+// noteUnit sets whole and rows if the group has only one unit.
 func (g *loopGroup[T]) noteUnit() {
 	if len(g.units) > 1 || len(g.shared) == 0 {
 		return
@@ -290,7 +292,7 @@ func (g *loopGroup[T]) noteUnit() {
 	}
 }
 
-// noteFlat records whether the group is one fused loop over memory that does not move.
+// noteFlat sets flat if the group is one fused loop at addresses that never change.
 func (g *loopGroup[T]) noteFlat() {
 	u, ok := g.units[0].(*pointwise[T])
 	if !ok || len(g.units) > 1 || len(g.shared) != 1 || len(u.outer.loops) > 0 || !u.inner.lead || u.elements > 1 || u.to != nil || g.past {
@@ -317,7 +319,7 @@ func (g *loopGroup[T]) noteFlat() {
 	g.flat, g.flatLength = l, n
 }
 
-// set sets the indices of all shared loops but the last, from the row number.
+// set sets the indices of all shared loops except the last: row is the row-major number of their iteration.
 func (g *loopGroup[T]) set(s *state[T], row int) {
 	for i := len(g.shared) - 2; i >= 0; i-- {
 		d := &g.shared[i]
@@ -329,17 +331,17 @@ func (g *loopGroup[T]) set(s *state[T], row int) {
 	}
 }
 
-// nest is a loop nest, in which one loop may be the last shared one.
+// nest is a loop nest. One of its loops may be the last shared one.
 type nest[T simd.Float] struct{ loops []loop[T] }
 
 type loop[T simd.Float] struct {
 	place  int
 	lo, hi func(*state[T]) int
 	lead   bool // whether it is the last shared loop
-	factor int  // iterations coalesced into one of the shared loop
+	factor int  // iterations that were coalesced into one iteration of the shared loop
 }
 
-// limits returns the range of a loop.
+// limits returns the range of a loop's index. lo and hi are those of the last shared loop.
 func (l *loop[T]) limits(s *state[T], lo, hi int) (int, int) {
 	if l.lead {
 		return lo * l.factor, hi * l.factor
@@ -347,8 +349,8 @@ func (l *loop[T]) limits(s *state[T], lo, hi int) (int, int) {
 	return l.lo(s), l.hi(s)
 }
 
-// ahead prefetches for code the strips of n elements distance iterations of the last loop later. At the
-// first iteration it also prefetches for those between.
+// ahead calls the prefetches of code for a strip of n elements that runs distance iterations of the last loop
+// later. At the first iteration it also calls them for the iterations until then.
 func (p *nest[T]) ahead(s *state[T], code *strip[T], n, lo, hi int) {
 	if len(code.ahead) == 0 || len(p.loops) == 0 {
 		return
@@ -369,7 +371,8 @@ func (p *nest[T]) ahead(s *state[T], code *strip[T], n, lo, hi int) {
 	s.vars[l.place] = now
 }
 
-// each calls visit for all iterations of the loops from number k on.
+// each calls visit for all iterations of the loops from number k on. lo and hi are those of the last shared
+// loop.
 func (p *nest[T]) each(s *state[T], k, lo, hi int, visit func(*state[T])) {
 	if k == len(p.loops) {
 		visit(s)

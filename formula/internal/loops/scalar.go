@@ -13,54 +13,54 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// state is the mutable state of one goroutine that runs loops.
+// state is what one goroutine needs to run loops: indices, buffers and partial results.
 type state[T simd.Float] struct {
-	vars []int      // values of index variables
+	vars []int      // values of indices, by slot
 	mem  []block[T] // by tensor
 	regs [][]T      // strips, by register
 	step uint64     // the number of the training step
-	// double is the state of nested float64 strips, or nil.
+	// double is the state of nested float64 strips; nil if there are none.
 	double *state[float64]
-	key    blas.Key // of packed factors that shares of a run have in common
+	key    blas.Key // identifies packed factors, which shares of a run have in common
 
-	arguments []jit.Arguments // of fused loops
-	pointed   uint64          // bit set of groups whose flat loop has its pointers set
+	arguments []jit.Arguments // of fused loops, by their number
+	pointed   uint64          // bit set of groups whose loop flat has its pointers set
 
 	past   bool // whether stores are non-temporal
-	beside []T  // buffer of a strip for non-temporal stores
+	beside []T  // buffer of a strip for non-temporal stores and for reductions in place
 	tile   []T  // buffer of a tile for non-temporal stores
 
 	lanes  [mostFolds]simd.Lanes[T] // accumulators of the current reductions
-	totals [mostFolds]float64       // sums from registers of fused loops
+	totals [mostFolds]float64       // sums that fused loops accumulated in machine registers
 	count  int                      // number of reduced elements
-	found  bool                     // whether there is an extreme: best, at index
+	found  bool                     // whether an extreme was found: best, at index
 	best   float64
 	index  int
-	wide   [][]float64               // accumulators of outer reductions
+	wide   [][]float64               // float64 accumulators of outer reductions
 	wider  []float64                 // buffer of a float64 strip
 	places [flushed + simd.Ahead]int // offsets of rows to sum
 
 	integers [][]int // integer strips, such as offsets
-	apart    [][]int // integer strips that are not shared
-	// numbers are arguments of scalar functions, at offsets that each function owns.
+	apart    [][]int // integer strips that are not shared with other code
+	// numbers holds arguments of scalar functions. Each function has an offset of its own.
 	numbers []float64
 
-	row   []float64 // partial results of a scan
+	row   []float64 // partial results of a scan of a row
 	whole []int     // partial results of an integer scan
 
 	orders orders[T]
 
-	drawing *drawing // if random numbers are drawn
+	drawing *drawing // nil if no random numbers are drawn
 
 	products []T // buffer for results of matrix products that are converted
 }
 
-// failure is the panic value by which code reports an error. Run recovers it.
+// failure is the panic value by which code reports an error, which Run recovers.
 type failure struct{ err error }
 
 func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
-// place returns the slot of a variable in a state.
+// place returns the slot of an index in a state.
 func (c *compiler[T]) place(v *term.Variable) int {
 	i, ok := c.places[v]
 	if !ok {
@@ -122,7 +122,7 @@ func (c *compiler[T]) value(f form) func(*state[T]) int {
 	}
 }
 
-// integer returns scalar code for an integer.
+// integer returns scalar code that computes an integer.
 func (c *compiler[T]) integer(n *term.Term) func(*state[T]) int {
 	if n.Kind != term.Integer {
 		x := c.real(n)
@@ -131,7 +131,7 @@ func (c *compiler[T]) integer(n *term.Term) func(*state[T]) int {
 	return c.value(linear(n))
 }
 
-// operation returns scalar code for an opaque integer.
+// operation returns scalar code that computes an opaque integer.
 func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
 	if n.Kind != term.Integer { // a condition, as 1 or 0
 		x := c.real(n)
@@ -170,7 +170,8 @@ func (c *compiler[T]) operation(n *term.Term) func(*state[T]) int {
 	}
 }
 
-// divided returns code for a floor quotient or its remainder by a positive constant, which cannot fail.
+// divided returns code that computes a floor quotient by a positive constant, or its remainder, which cannot
+// fail.
 func (c *compiler[T]) divided(op term.Op, x func(*state[T]) int, d int) func(*state[T]) int {
 	if op == term.Quotient {
 		return func(s *state[T]) int { return shape.FloorDiv(x(s), d) }
@@ -204,8 +205,8 @@ func (c *compiler[T]) applyInteger(n *term.Term) func(*state[T]) int {
 	return func(s *state[T]) int { return max(x(s), y(s)) }
 }
 
-// reached returns code for the address of an access: the tensor, and the offset in it. inside is false if
-// the access is out of bounds, and may be.
+// reached returns code that computes the address of an access: the tensor, and the offset in it. inside is
+// false if the access is out of bounds and has a default or is speculative; otherwise it is an error.
 func (c *compiler[T]) reached(r *term.Read) func(*state[T]) (tensor, at int, inside bool) {
 	a := accessOf(r)
 	at, first := c.value(a.offset), r.Tensor
@@ -245,8 +246,8 @@ func (c *compiler[T]) reached(r *term.Read) func(*state[T]) (tensor, at int, ins
 	}
 }
 
-// byDimension returns the subscripts of an element and the shape of its tensor, where ext and at have one
-// dimension for several.
+// byDimension returns the subscripts of an element and the shape of its tensor. at and ext are the subscripts
+// and extents of an access in which adjacent dimensions may have been replaced by one.
 func (c *compiler[T]) byDimension(tensor int, at, ext []int) (subscripts, of []int) {
 	dims := c.p.Tensors[tensor].Shape
 	for _, d := range dims {
@@ -271,7 +272,8 @@ func (c *compiler[T]) byDimension(tensor int, at, ext []int) (subscripts, of []i
 	return subscripts, of
 }
 
-// element returns scalar code for a load, or for the default value of an access out of bounds.
+// element returns scalar code that loads an element, or computes the read's default if the access is out of
+// bounds. get loads an element, and code compiles the default.
 func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.Term) func(*state[T]) V, get func(*block[T], int) V) func(*state[T]) V {
 	find := c.reached(r)
 	other := func(*state[T]) V { return *new(V) }
@@ -291,7 +293,7 @@ func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.
 	}
 }
 
-// single returns scalar code for the load of a real tensor's only element, or nil for other loads.
+// single returns scalar code that loads the only element of a real tensor. It returns nil for other loads.
 func (c *compiler[T]) single(r *term.Read) func(*state[T]) float64 {
 	if a := accessOf(r); len(a.open) > 0 || r.Which != nil || !a.offset.isZero() {
 		return nil
@@ -306,8 +308,8 @@ func (c *compiler[T]) single(r *term.Read) func(*state[T]) float64 {
 	return nil
 }
 
-// wideElement matches a load of a float64 element at an affine offset, such as the mean of a row, or returns
-// nil.
+// wideElement returns the load of a float64 element at an affine offset, such as the mean of a row. It
+// returns nil for other values.
 func (c *compiler[T]) wideElement(n *term.Term) *wideElement {
 	if n.Op != term.Element {
 		return nil
@@ -319,7 +321,7 @@ func (c *compiler[T]) wideElement(n *term.Term) *wideElement {
 	return nil
 }
 
-// choice returns scalar code for a conditional expression.
+// choice returns scalar code for a conditional expression, whose operands code compiles.
 func choice[T simd.Float, V any](c *compiler[T], n *term.Term, code func(*term.Term) func(*state[T]) V) func(*state[T]) V {
 	holds := c.condition(n.Args[0])
 	x, y := code(n.Args[1]), code(n.Args[2])
@@ -331,7 +333,7 @@ func choice[T simd.Float, V any](c *compiler[T], n *term.Term, code func(*term.T
 	}
 }
 
-// real returns scalar code for a value as float64.
+// real returns scalar code that computes a value as float64.
 func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 	if v, ok := n.Settled(); ok && n.Kind != term.Boolean {
 		return func(*state[T]) float64 { return v }
@@ -410,7 +412,7 @@ func (c *compiler[T]) apply(n *term.Term) func(*state[T]) float64 {
 	}
 }
 
-// condition returns scalar code for a condition.
+// condition returns scalar code that computes a condition.
 func (c *compiler[T]) condition(n *term.Term) func(*state[T]) bool {
 	if n.Kind != term.Boolean {
 		x := c.real(n)
@@ -446,7 +448,7 @@ func (c *compiler[T]) condition(n *term.Term) func(*state[T]) bool {
 	return ordered(n.Op, c.rounded(n.Args[0]), c.rounded(n.Args[1]))
 }
 
-// holds returns scalar code for a guard, which may be nil.
+// holds returns scalar code that computes a guard. A guard that is nil always holds.
 func (c *compiler[T]) holds(guard *term.Term) func(*state[T]) bool {
 	if guard == nil {
 		return func(*state[T]) bool { return true }
@@ -454,14 +456,14 @@ func (c *compiler[T]) holds(guard *term.Term) func(*state[T]) bool {
 	return c.condition(guard)
 }
 
-// rounded returns scalar code for a real value, rounded to T. Comparisons round, so that a recomputed value
-// equals a stored one, such as an element and the maximum.
+// rounded returns scalar code that computes a real value, rounded to T. Operands of comparisons are rounded,
+// so that a recomputed value equals the stored one, such as an element and the maximum.
 func (c *compiler[T]) rounded(n *term.Term) func(*state[T]) float64 {
 	x := c.real(n)
 	return func(s *state[T]) float64 { return float64(T(x(s))) }
 }
 
-// ordered returns scalar code for a comparison.
+// ordered returns scalar code that compares x with y.
 func ordered[T simd.Float, V int | float64](op term.Op, x, y func(*state[T]) V) func(*state[T]) bool {
 	switch op {
 	case term.Equal:

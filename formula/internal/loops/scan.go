@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// scan returns the scan that is the statement's value, or nil.
+// scan returns the scan that is the statement's value. It returns nil for other values.
 func (s *statement) scan() *term.Scan {
 	r := s.reduction()
 	if r == nil || s.add || s.guard != nil {
@@ -20,7 +20,7 @@ func (s *statement) scan() *term.Scan {
 	return nil
 }
 
-// chain returns the chain that is the statement's value, or nil.
+// chain returns the chain that is the statement's value. It returns nil for other values.
 func (s *statement) chain() *term.Chain {
 	r := s.reduction()
 	if r == nil || s.add || s.guard != nil {
@@ -32,7 +32,8 @@ func (s *statement) chain() *term.Chain {
 	return nil
 }
 
-// present returns the index of the results of the statement's scan or chain, or nil.
+// present returns the index of the results of the statement's scan or chain. It returns nil for other
+// statements.
 func (s *statement) present() *term.Variable {
 	if t := s.scan(); t != nil {
 		return t.Present
@@ -54,8 +55,8 @@ func presentLast(s *statement) *statement {
 	return &out
 }
 
-// scannable reports whether one pass computes a scan: whether the reduction of a prefix is all that later
-// results need.
+// scannable reports whether one pass computes a scan, since the reduction of a prefix is all that results
+// behind it need.
 func scannable(t *term.Scan, kind reduction.Kind) bool {
 	switch kind {
 	case reduction.Mean:
@@ -66,8 +67,8 @@ func scannable(t *term.Scan, kind reduction.Kind) bool {
 	return true
 }
 
-// scan is a statement whose value is a prefix, suffix or leave-one-out reduction. One pass computes a row.
-// It accumulates in float64, in order; sums in groups of four.
+// scan is a statement whose value is a prefix, suffix or leave-one-out reduction. One pass computes all
+// results of a row. It accumulates in float64, in order, and sums in groups of four.
 type scan[T simd.Float] struct {
 	*term.Scan
 	kind    reduction.Kind
@@ -81,12 +82,13 @@ type scan[T simd.Float] struct {
 	x       int      // the register of elements
 	out     strip[T] // stores results
 	y       int      // the register of results
-	// shift returns the distance of a result's index from that of the last element in its range; nil if it
-	// is not constant.
+	// shift returns the distance of a result's index from that of the last element in its range. It is nil if
+	// the distance is not constant.
 	shift func(*state[T]) int
 }
 
-// scanUnit compiles a scan. Strips run over an index of the results, or over the elements of a row.
+// scanUnit compiles a scan. Strips run over a batch index, if one has stride 1, and otherwise over the
+// elements of a row.
 func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	r := k.bundle.folds[0]
 	if st.value.Kind == term.Integer {
@@ -113,8 +115,8 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 	return &scanRows[T]{u}
 }
 
-// scanColumn returns a batch index with stride 1, over which strips run; nil if strips run over the elements
-// of a row.
+// scanColumn returns a batch index with stride 1 for strips to run over. It returns nil if strips run over
+// the elements of a row.
 func (k *unitCompiler[T]) scanColumn(st *statement, t *term.Scan) *term.Variable {
 	to := accessOf(st.left).offset
 	if to.factor(t.Present) == 1 || k.bundle.folds[0].Kind == reduction.LogSumExp {
@@ -128,8 +130,8 @@ func (k *unitCompiler[T]) scanColumn(st *statement, t *term.Scan) *term.Variable
 	return nil
 }
 
-// shiftOf returns code for scan.shift, if the range's moving bound is the result's index plus a constant;
-// otherwise nil.
+// shiftOf returns code for scan.shift if the moving bound of the range is the result's index plus a constant.
+// It returns nil for other ranges.
 func (k *unitCompiler[T]) shiftOf(t *term.Scan) func(*state[T]) int {
 	bounds, more := term.Operands(t.Hi, term.Min), 1
 	if t.Where == term.After {
@@ -151,7 +153,7 @@ func (k *unitCompiler[T]) shiftOf(t *term.Scan) func(*state[T]) int {
 	return shift
 }
 
-// bounds returns the union of the ranges of a row's results.
+// bounds returns the range of all elements that results of a row reduce.
 func (u *scan[T]) bounds(s *state[T]) (lo, hi int) {
 	if u.count == 0 {
 		return 0, 0
@@ -163,7 +165,7 @@ func (u *scan[T]) bounds(s *state[T]) (lo, hi int) {
 	return lo, max(lo, hi)
 }
 
-// elements computes elements [at, at+n) of a row.
+// elements returns elements [at, at+n) of a row.
 func (u *scan[T]) elements(s *state[T], at, n int) []T {
 	s.vars[u.over] = at
 	u.in.exec(s, n)
@@ -180,7 +182,7 @@ func (u *scan[T]) give(s *state[T], at int, y []T) {
 	u.out.exec(s, len(y))
 }
 
-// constant stores v as the results with indices [lo, hi).
+// constant stores v as the results with indices [lo, hi). y is a buffer.
 func (u *scan[T]) constant(s *state[T], lo, hi int, v float64, y []T) {
 	lo, hi = max(lo, 0), min(hi, u.count)
 	if lo >= hi {
@@ -211,7 +213,8 @@ func (u *scanRows[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// shifted computes a scan in which each result reduces one element more than the result before.
+// shifted computes a scan in which each result reduces one element more than the result before. y is a buffer
+// of results.
 func (u *scanRows[T]) shifted(s *state[T], y []T) {
 	lo, hi := u.bounds(s)
 	shift, acc := u.shift(s), u.unit
@@ -244,7 +247,8 @@ func (u *scanRows[T]) shifted(s *state[T], y []T) {
 	}
 }
 
-// counted computes a scan whose ranges grow in another way, by a table of all prefixes.
+// counted computes a scan whose ranges grow in another way: it loads each result from a table of all
+// prefixes.
 func (u *scanRows[T]) counted(s *state[T], y []T) {
 	lo, hi := u.bounds(s)
 	at := func(i int) int { // in scan order
@@ -275,7 +279,7 @@ func (u *scanRows[T]) counted(s *state[T], y []T) {
 	})
 }
 
-// each stores value for each result of a row.
+// each stores value as each result of a row, one by one.
 func (u *scan[T]) each(s *state[T], y []T, value func(*state[T]) float64) {
 	for p := 0; p < u.count; p += stripLength {
 		n := min(stripLength, u.count-p)
@@ -287,7 +291,7 @@ func (u *scan[T]) each(s *state[T], y []T, value func(*state[T]) float64) {
 	}
 }
 
-// others computes a leave-one-out scan, by prefix and suffix reductions.
+// others computes a leave-one-out scan: each result combines a prefix and a suffix.
 func (u *scanRows[T]) others(s *state[T], y []T) {
 	lo, hi := u.bounds(s)
 	m := hi - lo
@@ -319,7 +323,7 @@ func (u *scanRows[T]) others(s *state[T], y []T) {
 	}
 }
 
-// scanColumns is a scan whose strips run over a batch index.
+// scanColumns is a scan whose strips run over a batch index, so that each lane scans a row of its own.
 type scanColumns[T simd.Float] struct {
 	scan[T]
 	strip loop[T]
@@ -347,14 +351,14 @@ func (u *scanColumns[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// element computes the elements with index at of n rows, in float64.
+// element returns the elements of n rows at one index, in float64.
 func (u *scanColumns[T]) element(s *state[T], at, n int) []float64 {
 	s.vars[u.over] = at
 	u.in.exec(s, n)
 	return widened(s.regs[u.x][:n], s.wider)
 }
 
-// widened converts x to float64. w is a buffer.
+// widened returns x as float64, in buffer w unless x already is float64.
 func widened[T simd.Float](x []T, w []float64) []float64 {
 	switch x := any(x).(type) {
 	case []float32:
@@ -365,7 +369,7 @@ func widened[T simd.Float](x []T, w []float64) []float64 {
 	return w[:len(x)]
 }
 
-// narrowed converts x to T.
+// narrowed sets z to x, converted to T.
 func narrowed[T simd.Float](z []T, x []float64) {
 	switch z := any(z).(type) {
 	case []float32:
@@ -375,7 +379,7 @@ func narrowed[T simd.Float](z []T, x []float64) {
 	}
 }
 
-// column computes a scan for a strip of rows.
+// column computes a scan of len(y) rows.
 func (u *scanColumns[T]) column(s *state[T], y []T, lo, hi int) {
 	n, done := len(y), 0
 	acc := s.wide[0][:n]
@@ -404,7 +408,7 @@ func (u *scanColumns[T]) column(s *state[T], y []T, lo, hi int) {
 	}
 }
 
-// counts returns the number of elements in the range of the current result.
+// counts returns the number of elements in the range of the current result, of those in [lo, hi).
 func (u *scan[T]) counts(s *state[T], lo, hi int) int {
 	if u.Where == term.After {
 		return min(hi-u.lo(s), hi-lo)
@@ -412,7 +416,7 @@ func (u *scan[T]) counts(s *state[T], lo, hi int) int {
 	return min(u.hi(s)-lo, hi-lo)
 }
 
-// others computes a leave-one-out scan for a strip of rows.
+// others computes a leave-one-out scan of len(y) rows.
 func (u *scanColumns[T]) others(s *state[T], y []T, lo, hi int) {
 	n, m := len(y), hi-lo
 	if cap(s.row) < (m+1)*n {

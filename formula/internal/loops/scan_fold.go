@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// foldOn computes prefix reductions z of x, beginning with acc, and returns the last.
+// foldOn sets z to the reductions of acc and the prefixes of x, and returns the last one.
 func foldOn[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
 	switch kind {
 	case reduction.Sum, reduction.Count:
@@ -32,7 +32,7 @@ func foldOn[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
 	return acc
 }
 
-// foldBack computes suffix reductions.
+// foldBack sets z to the reductions of acc and the suffixes of x, and returns the longest one.
 func foldBack[T simd.Float](kind reduction.Kind, acc float64, x, z []T) float64 {
 	n := len(x)
 	z = z[:n]
@@ -90,7 +90,7 @@ func foldBehind(kind reduction.Kind, unit float64, x, behind []float64) {
 	}
 }
 
-// foldBeside sets z[i] to the reduction of acc, x[:i] and behind[i], and returns that of acc and x.
+// foldBeside sets z[i] to the reduction of acc, x[:i] and behind[i]. It returns the reduction of acc and x.
 func foldBeside[T simd.Float](kind reduction.Kind, acc float64, x, behind []float64, z []T) float64 {
 	behind, z = behind[:len(x)], z[:len(x)]
 	if kind == reduction.Prod {
@@ -108,7 +108,7 @@ func foldBeside[T simd.Float](kind reduction.Kind, acc float64, x, behind []floa
 	return acc
 }
 
-// folder accumulates a reduction element by element.
+// folder accumulates a reduction, one element at a time.
 type folder struct {
 	kind reduction.Kind
 	join func(a, b float64) float64 // nil for logsumexp
@@ -136,7 +136,7 @@ func (f *folder) add(x float64) {
 	}
 }
 
-// value returns the result.
+// value returns the reduction of the elements so far.
 func (f *folder) value() float64 {
 	switch {
 	case f.kind == reduction.Mean:
@@ -149,7 +149,7 @@ func (f *folder) value() float64 {
 	return f.v
 }
 
-// integerScan is a scan of integers.
+// integerScan is a scan of integers, one row at a time.
 type integerScan[T simd.Float] struct {
 	scan[T]
 	guard func(*state[T]) bool
@@ -175,7 +175,7 @@ func (k *unitCompiler[T]) integerScanUnit(st *statement, t *term.Scan) unit[T] {
 	return u
 }
 
-// integerWriter returns code that stores an integer result of a statement.
+// integerWriter returns code that stores an integer as the current element of a statement's target.
 func (c *compiler[T]) integerWriter(st *statement) func(*state[T], int) {
 	find, t := c.target(st), c.tensors[st.target]
 	put := c.bounding(st, putWhole[T](st, t))
@@ -190,7 +190,7 @@ func (u *integerScan[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, u.row)
 }
 
-// row computes the results of one row.
+// row computes all results of one row.
 func (u *integerScan[T]) row(s *state[T]) {
 	lo, hi := u.bounds(s)
 	m := hi - lo

@@ -9,7 +9,7 @@ import (
 )
 
 // scoped returns an error if a statement uses an index out of scope: outside of the reduction that binds it,
-// or in a range of an earlier index.
+// or in the range of an earlier index.
 func scoped(p *program.Program, target int, left *term.Read, vars []*term.Variable, values ...*term.Term) error {
 	var bound []*term.Variable
 	var free *term.Variable
@@ -32,7 +32,7 @@ func scoped(p *program.Program, target int, left *term.Read, vars []*term.Variab
 	return nil
 }
 
-// unbound calls visit for the indices in a value that are free, and not in bound.
+// unbound calls visit for each use of an index in n that neither n nor bound binds.
 func unbound(n *term.Term, bound []*term.Variable, visit func(*term.Variable)) {
 	switch {
 	case n == nil:

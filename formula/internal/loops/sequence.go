@@ -12,18 +12,18 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// sequence is code with recurrences: parts that run one after the other. Statements between recurrences are
-// parts like other code. A recurrence is a group of its own.
+// sequence is code with recurrences: parts that run one after the other. A part is a recurrence, which is one
+// group, or the statements between two recurrences.
 type sequence[T simd.Float] struct {
 	parts  []Code
 	groups []groupOf     // of all parts
-	shared map[int]int64 // bytes of the temporaries that several parts access, and those of recurrences
+	shared map[int]int64 // tensor -> bytes, for temporaries of recurrences and those that several parts access
 }
 
-// groupOf is a group of a part.
+// groupOf is a group, by the number of its part and its number in the part.
 type groupOf struct{ part, group int }
 
-// compileParts compiles statements of which some are recurrences.
+// compileParts compiles statements some of which are recurrences.
 func compileParts[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
 	out := &sequence[T]{shared: map[int]int64{}}
 	parts := partsOf(statements)
@@ -62,8 +62,8 @@ func compileParts[T simd.Float](p *program.Program, statements []*program.Statem
 	return out, nil
 }
 
-// partsOf divides statements into parts that run one after the other: each recurrence, and the statements
-// between two of them.
+// partsOf divides statements into parts that run one after the other: recurrences, and the statements between
+// them.
 func partsOf(statements []*program.Statement) (parts [][]*program.Statement) {
 	for i := 0; i < len(statements); {
 		block := program.Together(statements, i)
@@ -77,10 +77,10 @@ func partsOf(statements []*program.Statement) (parts [][]*program.Statement) {
 	return parts
 }
 
-// crossing lists the temporaries that several parts access, and those that a recurrence gives: one value of
-// its index reads what another one gave. It gives them types and notes that they are not local to a part:
-// they have memory of the whole code. exacts, if not nil, gets those of real numbers that are integers, which
-// are then of type float64.
+// crossing returns the temporaries that several parts access, and those that a recurrence defines, which one
+// value of its index reads at another. It sets their types, and that they are not local: they exist while the
+// whole code runs. If exacts is not nil, temporaries whose real values are integers become float64, and are
+// added to exacts.
 func crossing(p *program.Program, parts [][]*program.Statement, tensors []Tensor, own dtype.Type, exacts map[int]bool) (out []int, err error) {
 	users := make([]int, len(tensors)) // the part that accesses a tensor, and 1; -1 for several
 	note := func(t, part int) {
@@ -161,7 +161,7 @@ func (q *sequence[T]) ByElement(group int) bool {
 
 func (q *sequence[T]) RowByRow() error { return errRows }
 
-// errRows says why rows of recurrences are not computed by themselves.
+// errRows is why shares cannot run single rows of code with recurrences.
 var errRows = fmt.Errorf("the loops of a recurrence go over all rows")
 
 func (q *sequence[T]) Kinds() []string {
@@ -203,7 +203,7 @@ func (q *sequence[T]) Bind(memory [][]byte) Runner {
 	return out
 }
 
-// sequenceRunner is a sequence with memory.
+// sequenceRunner is a sequence bound to memory.
 type sequenceRunner struct {
 	parts  []Runner
 	groups []groupOf

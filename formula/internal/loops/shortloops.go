@@ -6,10 +6,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// shortLoops compiles an accumulation at looked-up places whose innermost loops are short: one index counts
-// the iterations of several loops, so that a strip covers them, and the order of additions stays. Quotients
-// and remainders of the index, which are tables, take the place of the indices. What the strip covers does
-// not depend on the loops that other statements share. It returns nil for other statements.
+// shortLoops compiles an accumulation at gathered subscripts whose innermost loops are short, or returns nil.
+// One index replaces those of several loops, so that a strip covers more iterations. The order of additions
+// is unchanged. Quotients and remainders of the new index, which come from tables, replace the old indices.
+// Which loops are replaced does not depend on the loops that other statements share.
 func (k *unitCompiler[T]) shortLoops(st *statement) unit[T] {
 	vars := k.bundle.vars
 	last := len(vars) - 1

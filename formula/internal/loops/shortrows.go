@@ -8,15 +8,15 @@ import (
 // Strips of short contiguous rows cover several rows. Operands that are the same in all rows (broadcasts) are
 // repeated into a strip first.
 
-// repeatedRow is a broadcast operand.
+// repeatedRow is an operand that is the same in all rows (broadcast), repeated to a strip.
 type repeatedRow[T simd.Float] struct {
 	code strip[T]
 	x    int // register of one row
 	all  int // register of the repeated rows
 }
 
-// shortIndices returns the statement of a bundle, and the indices of its rows and of their elements, if it
-// may run in strips of several rows; otherwise nil.
+// shortIndices returns the only statement of a bundle, the index of its rows and that of their elements, if a
+// strip may cover several rows. Otherwise s is nil.
 func (k *unitCompiler[T]) shortIndices() (s *statement, w, v *term.Variable) {
 	vars, s := k.bundle.vars, k.bundle.statements[0]
 	d := len(vars) - 2
@@ -26,14 +26,15 @@ func (k *unitCompiler[T]) shortIndices() (s *statement, w, v *term.Variable) {
 	return s, vars[d], vars[d+1]
 }
 
-// ofRows returns code for strips of several rows. w is the index of the rows, and v that of their elements.
+// ofRows returns a unit whose strips run code for several rows. w is the index of rows, and v that of their
+// elements.
 func (k *unitCompiler[T]) ofRows(w, v *term.Variable, code strip[T]) *pointwise[T] {
 	n := extent(v)
 	return &pointwise[T]{outer: k.loops(k.free()[:len(k.free())-2], nil), inner: k.loop(w), code: code, elements: n, last: k.place(v), length: stripLength / n}
 }
 
-// shortRows compiles a statement in strips of several rows. It returns nil if rows are long, or if an access
-// is neither contiguous across rows nor a broadcast.
+// shortRows compiles a statement whose strips cover several rows. It returns nil if rows are long, or if an
+// access is neither contiguous across rows nor a broadcast.
 func (k *unitCompiler[T]) shortRows() unit[T] {
 	s, w, v := k.shortIndices()
 	if s == nil || s.add || extent(v) < 2 || extent(w) < 4 {
@@ -61,7 +62,8 @@ func (k *unitCompiler[T]) shortRows() unit[T] {
 	return out
 }
 
-// apart replaces the broadcast operands in a statement's value by contiguous loads, and records them in out.
+// apart returns the value of s with its broadcast operands replaced by contiguous loads. It adds the operands
+// to out, and makes z use their repeated rows.
 func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer[T], out *[]repeatedRow[T]) *term.Term {
 	seen := map[string]bool{}
 	var without func(x *term.Term) *term.Term
@@ -99,7 +101,7 @@ func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer
 	return without(s.value)
 }
 
-// following returns a load that is contiguous across rows, in place of x.
+// following returns a load that is contiguous across rows, to stand for x.
 func following(x *term.Term, w, v *term.Variable) *term.Term {
 	at := term.Sum(term.Product(w.Term(), term.Number(extent(v))), v.Term())
 	read := *x.Read
@@ -107,7 +109,7 @@ func following(x *term.Term, w, v *term.Variable) *term.Term {
 	return &term.Term{Op: term.Element, Kind: x.Kind, Read: &read}
 }
 
-// fill repeats a row into a strip.
+// fill repeats the operand's row of n elements rows times.
 func (r *repeatedRow[T]) fill(s *state[T], n, rows int) {
 	r.code.exec(s, n)
 	for i := range rows {

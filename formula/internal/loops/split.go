@@ -6,8 +6,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// digits splits a loop over an index whose quotient and remainder by a constant are used into two loops,
-// over the quotient and over the remainder. Offsets then become affine.
+// digits splits a loop over an index that is divided by a constant into two loops, over the quotient and over
+// the remainder. Offsets then become affine.
 func digits(s *statement) *statement {
 	for i, v := range s.vars {
 		n := divisor(s, v)
@@ -21,8 +21,9 @@ func digits(s *statement) *statement {
 	return s
 }
 
-// residues splits a loop over i that uses (i+c)/n or (i+c)%n for a small n into one loop for each i%n, and a
-// remainder loop if n does not divide the extent. Strided windows contain such divisions.
+// residues splits a loop over i that uses (i+c)/n or (i+c)%n for a small n, as strided windows do. It returns
+// a statement for each value of i%n, and statements for the remaining values of i if n does not divide the
+// extent.
 func residues(s *statement) []*statement {
 	if !apartValues(s) {
 		return []*statement{digits(s)}
@@ -48,7 +49,8 @@ func residues(s *statement) []*statement {
 	return []*statement{digits(s)}
 }
 
-// split replaces index i of a statement by vars; high and low are its quotient and remainder by n.
+// split returns the statement with index i replaced by vars. high and low are its quotient and remainder by
+// n.
 func (s *statement) split(i, n int, vars []*term.Variable, high, low *term.Term) *statement {
 	v := s.vars[i]
 	whole := term.Sum(term.Product(high, term.Number(n)), low)
@@ -78,7 +80,7 @@ func (s *statement) split(i, n int, vars []*term.Variable, high, low *term.Term)
 	return out
 }
 
-// from restricts index i of a statement to count values, from lo on.
+// from returns the statement with index i restricted to count values, from lo on.
 func (s *statement) from(i, lo, count int) *statement {
 	v := s.vars[i]
 	w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(count)}
@@ -93,13 +95,13 @@ func (s *statement) from(i, lo, count int) *statement {
 	return out
 }
 
-// found reports whether a statement only copies or adds loaded elements, which a gather by integer strips
-// supports.
+// found reports whether a statement only copies or adds elements of a tensor, which needs no affine offset: a
+// gather by integer strips does it.
 func found(s *statement) bool {
 	return s.value.Op == term.Element && s.value.Read.Else == nil && s.guard == nil
 }
 
-// mapped returns a statement with f applied to its terms.
+// mapped returns the statement with f applied to its terms.
 func (s *statement) mapped(f func(*term.Term) *term.Term) *statement {
 	out := *s
 	left := *s.left
@@ -127,7 +129,8 @@ func (s *statement) walk(visit func(*term.Term)) {
 	}
 }
 
-// divisor returns the constant by which an index is divided and that divides its extent, or 0.
+// divisor returns the constant that divides index v in quotients and remainders of a statement, if it also
+// divides v's extent. It returns 0 if there is none.
 func divisor(s *statement, v *term.Variable) int {
 	n := 0
 	s.walk(func(x *term.Term) {
@@ -140,8 +143,8 @@ func divisor(s *statement, v *term.Variable) int {
 	return n
 }
 
-// residue returns the small constant n of a quotient or remainder of v+c by n, if c is not 0 or n does not
-// divide the extent; otherwise 0.
+// residue returns a small constant n if a statement uses (v+c)/n or (v+c)%n, and c is not 0 or n does not
+// divide the extent of v. It returns 0 if there is none.
 func residue(s *statement, v *term.Variable) int {
 	n := 0
 	s.walk(func(x *term.Term) {
@@ -157,8 +160,8 @@ func residue(s *statement, v *term.Variable) int {
 	return n
 }
 
-// apartValues reports whether a statement stores each of its elements once, and reads no tensor that it
-// stores.
+// apartValues reports whether a statement stores each of its elements once and reads no element of its
+// target.
 func apartValues(s *statement) bool {
 	ok := givesOnce(s) && s.present() == nil && s.order() == nil
 	s.walk(func(n *term.Term) {
@@ -167,7 +170,7 @@ func apartValues(s *statement) bool {
 	return ok
 }
 
-// dividend matches x = (v + at) / n or its remainder, and returns the constant at.
+// dividend returns the constant at if x is (v + at) / n or (v + at) % n. divides is false for other terms.
 func dividend(x *term.Term, v *term.Variable, n int) (at int, divides bool) {
 	if x.Op != term.Quotient && x.Op != term.Modulo {
 		return 0, false
@@ -177,8 +180,8 @@ func dividend(x *term.Term, v *term.Variable, n int) (at int, divides bool) {
 	return f.base, known && d == n && len(f.rest) == 0 && len(f.vars) == 1 && f.vars[0].of == v && f.vars[0].factor == 1
 }
 
-// pieces splits a loop where conditions on its index change (index-set splitting), so that the conditions
-// are constant in each piece.
+// pieces splits a loop where a condition on its index changes (index-set splitting), so that conditions are
+// constant in each piece. It returns the statements of the pieces.
 func pieces(s *statement) []*statement {
 	for i, v := range s.vars {
 		cuts := cutsOf(s, v)
@@ -198,7 +201,8 @@ func pieces(s *statement) []*statement {
 	return []*statement{s}
 }
 
-// cutsOf returns the boundaries of the pieces of index v, with the ends of its range; nil if there is none.
+// cutsOf returns the ends of the pieces of index v, from 0 to its extent. It returns nil if there is only one
+// piece, or too many.
 func cutsOf(s *statement, v *term.Variable) []int {
 	at := []int{0, extent(v)}
 	s.walk(func(x *term.Term) {
@@ -230,7 +234,7 @@ func cutsOf(s *statement, v *term.Variable) []int {
 }
 
 // unrolled unrolls a short innermost loop with negative strides, which would make short strips. The
-// statements share common subexpressions.
+// statements that it returns share common subexpressions.
 func (z *normalizer) unrolled(s *statement) []*statement {
 	last := len(s.vars) - 1
 	if last < 1 || z.ordered || !pointwiseValue(s) || found(s) || extent(s.vars[last]) > mostUnrolled || extent(s.vars[last-1]) < shortest {
@@ -261,8 +265,8 @@ func pointwiseValue(s *statement) bool {
 	return givesOnce(s) && s.value.Kind == term.Real && !s.value.Reduces()
 }
 
-// apart reports whether no loop over v carries a dependence: s reads the memory of its target, if at all,
-// where it writes it.
+// apart reports whether no loop over v carries a dependence: s reads the memory of its target only where it
+// writes it.
 func (z *normalizer) apart(s *statement, v *term.Variable) bool {
 	own := accessOf(s.left).offset
 	ok := !own.hidden(v)
@@ -274,7 +278,7 @@ func (z *normalizer) apart(s *statement, v *term.Variable) bool {
 	return ok
 }
 
-// reversed reports whether a statement has loads with a negative stride along v.
+// reversed reports whether a statement loads with a negative stride along v.
 func reversed(s *statement, v *term.Variable) bool {
 	found := false
 	s.value.Walk(func(n *term.Term) {

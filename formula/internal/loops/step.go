@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// stepsOf returns how many values the index of a block has.
+// stepsOf returns the number of values of a recurrence's index. It returns an error if its statements have
+// different ranges.
 func stepsOf(block []*program.Statement) (int, error) {
 	n, known := block[0].Over.Hi.Known()
 	for _, s := range block {
@@ -19,8 +20,9 @@ func stepsOf(block []*program.Statement) (int, error) {
 	return max(n, 0), nil
 }
 
-// step returns the statements of a block at one value of its index, over. more may change the indices of a
-// statement, and adds what takes their place.
+// step returns the statements of a recurrence at one value of its index, over. more may change the indices of
+// a statement, and adds to to what replaces them. step returns an error if a range depends on the
+// recurrence's index.
 func step(block []*program.Statement, over *term.Variable, more func(s *program.Statement, to map[*term.Variable]*term.Term)) (out []*program.Statement, err error) {
 	for _, s := range block {
 		to := map[*term.Variable]*term.Term{s.Over: over.Term()}
@@ -42,9 +44,9 @@ func step(block []*program.Statement, over *term.Variable, more func(s *program.
 	return out, nil
 }
 
-// rowOf returns an index of all statements of a block, the outermost one but for that of the block, at whose
-// own value each of them reads what the block gives: values of it can be divided among workers. It returns
-// nil if there is none. The name of the index is one that no other has.
+// rowOf returns an index over independent rows, or nil: it is the outermost index of all statements of a
+// recurrence, after that of the recurrence, and they read each other only at the same value of it. Workers
+// may then divide its values. The name of the index is unique.
 func rowOf(block []*program.Statement) *term.Variable {
 	vars := func(s *program.Statement) []*term.Variable {
 		return slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return v == s.Over })
@@ -80,9 +82,9 @@ func rowOf(block []*program.Statement) *term.Variable {
 	return &term.Variable{Name: v.Name + "*", Lo: v.Lo, Hi: v.Hi}
 }
 
-// rowsAt returns the indices of the statements of a block that stand for one index of all of its tensors, at
-// whose own value each of them reads what the block gives. The index is that in place at of the first
-// statement's left side. It returns nil if there is no such index.
+// rowsAt returns, by statement, the index of rows that are independent in a recurrence: statements read each
+// other only at the same value of it. For the first statement it is subscript at of the target. It returns
+// nil if there is no such index.
 func rowsAt(block []*program.Statement, at int) map[*program.Statement]*term.Variable {
 	place := map[int]int{block[0].Target: at} // by tensor: where the index stands
 	own := map[*program.Statement]*term.Variable{}
@@ -146,8 +148,8 @@ func rowsAt(block []*program.Statement, at int) map[*program.Statement]*term.Var
 	return own
 }
 
-// reachOf returns how far before and behind the value of a block's index its statements read, where the
-// distance is a number: at the beginning and at the end of the index, such reads may be outside.
+// reachOf returns how far before and behind the current value of a recurrence's index its statements read at
+// constant distances. At the first and the last values of the index such reads may be out of bounds.
 func reachOf(block []*program.Statement) (before, behind int) {
 	for _, s := range block {
 		visit := func(x *term.Term) {

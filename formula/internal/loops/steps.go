@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// union is a candidate for the fusion of two groups.
+// union describes how two groups would be fused.
 type union struct {
 	at, next int  // the indices of the groups
-	up       bool // whether the second group moves up to the first
+	up       bool // whether the second group moves up to the first; otherwise the first moves down
 	depth    int  // the number of shared loops after fusion
 	width    int  // the number of iterations of the shared loops
 }
 
-// fit fuses groups until there are at most steps of them, since the groups of one step run one after the
-// other. Fusion must save a pass over memory, and must keep enough iterations for parallelism.
+// fit fuses groups until there are at most steps groups, since groups of one step run one after the other.
+// Fusion must save a pass over memory, and leave enough iterations of shared loops for workers.
 func (c *compiler[T]) fit(groups []*bundleGroup, steps int) []*bundleGroup {
 	for steps > 0 && len(groups) > steps {
 		var best *union
@@ -40,12 +40,13 @@ func (c *compiler[T]) fit(groups []*bundleGroup, steps int) []*bundleGroup {
 	return groups
 }
 
-// better reports whether the fusion u is preferable to v: more parallel iterations, or else nearer groups.
+// better reports whether fusion u is preferable to v: it has more parallel iterations, or else its groups are
+// nearer to each other.
 func better(u, v *union) bool {
 	return cmp.Or(cmp.Compare(min(u.width, wide), min(v.width, wide)), v.next-v.at-(u.next-u.at), u.at-v.at) > 0
 }
 
-// union returns the fusion of groups i < j, or nil if it is illegal or does not pay.
+// union returns how groups i < j would be fused. It returns nil if that is illegal or does not pay.
 func (c *compiler[T]) union(groups []*bundleGroup, i, j int) *union {
 	g, next := groups[i], groups[j]
 	u := &union{at: i, next: j, up: true}
@@ -71,7 +72,7 @@ func (c *compiler[T]) union(groups []*bundleGroup, i, j int) *union {
 	return nil
 }
 
-// goesWith reports whether fusing two groups at a depth is legal, and saves a pass over memory.
+// goesWith reports whether two groups may share depth loops, and whether this saves a pass over memory.
 func (c *compiler[T]) goesWith(g, next *bundleGroup, depth int) bool {
 	matches, profits := true, false
 	for _, b := range next.bundles {
@@ -83,10 +84,10 @@ func (c *compiler[T]) goesWith(g, next *bundleGroup, depth int) bool {
 	return matches && profits
 }
 
-// width returns the number of iterations of a group's outermost loops.
+// width returns the number of iterations of a group's outermost depth loops.
 func width(g *bundleGroup, depth int) int { return box(g.bundles[0].vars[:depth]) }
 
-// depends reports whether a later group depends on g.
+// depends reports whether a later group must run after g.
 func (c *compiler[T]) depends(g, later *bundleGroup) bool {
 	for _, b := range g.bundles {
 		for _, l := range later.bundles {

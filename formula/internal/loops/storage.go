@@ -7,16 +7,16 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// storage is how loops access elements of one storage type. Code asks for it when it is compiled, so that no
-// strip chooses between types.
+// storage accesses elements of one storage type. Code looks it up when it is compiled, so that no strip
+// chooses between types.
 type storage[T simd.Float] interface {
-	// load loads strided elements, and converts them to T.
+	// load sets z to strided elements of b, converted to T.
 	load(b *block[T], z []T, start, stride int)
-	// move copies n strided elements.
+	// move copies n elements, with a stride in each block.
 	move(b *block[T], at, stride int, from *block[T], start, step, n int)
 	// realAt returns code that loads an element as float64.
 	realAt() func(*block[T], int) float64
-	// integerAt returns code that loads an element as int: by its bits, if it has 64.
+	// integerAt returns code that loads an element as int. A uint64 keeps its bits.
 	integerAt() func(*block[T], int) int
 	// putReal returns code that stores a float64 as an element, or adds it to the element.
 	putReal(add bool) func(*block[T], int, float64)
@@ -25,25 +25,26 @@ type storage[T simd.Float] interface {
 	putInteger(add bool) func(*block[T], int, int)
 }
 
-// integerStorage is how loops access elements of one storage type of integers.
+// integerStorage accesses elements of one integer type.
 type integerStorage[T simd.Float] interface {
 	storage[T]
-	// loadWholes loads strided elements.
+	// loadWholes sets z to strided elements.
 	loadWholes(b *block[T], z []int, at, step int)
-	// lookUp replaces offsets by the elements there.
+	// lookUp replaces each offset in z by the element there.
 	lookUp(b *block[T], z []int)
-	// addWholes adds multiples of strided elements.
+	// addWholes adds multiples of strided elements to z.
 	addWholes(b *block[T], z []int, at, step, factor int)
-	// putWholes stores strided integers, or accumulates them by join. Integers wrap around.
+	// putWholes stores integers with a stride. If join is not nil, it combines them with the elements
+	// instead. Integers wrap around.
 	putWholes(b *block[T], at, step int, x []int, join func(x, y int) int)
-	// scatterWholes is putWholes for elements at places, in order. It skips those with a negative place. If
-	// adds is true, join adds.
+	// scatterWholes is putWholes for elements at places, in order. It skips elements with a negative place.
+	// adds says that join adds.
 	scatterWholes(b *block[T], places, x []int, adds bool, join func(x, y int) int)
-	// bounds returns the least and the greatest element of a type of fewer than 64 bits.
+	// bounds returns the least and the greatest value of the type. ok is false for types of 64 bits.
 	bounds() (least, most int, ok bool)
 }
 
-// storageOf is the table of the storage types of which loops can have elements. It returns nil for others.
+// storageOf returns the storage of a type. It returns nil for types that loops cannot access.
 func storageOf[T simd.Float](t dtype.Type) storage[T] {
 	switch t {
 	case dtype.F32:
@@ -59,7 +60,7 @@ func storageOf[T simd.Float](t dtype.Type) storage[T] {
 	return nil
 }
 
-// integersOf is the part of the table with the types of integers.
+// integersOf returns the storage of an integer type. It returns nil for other types.
 func integersOf[T simd.Float](t dtype.Type) integerStorage[T] {
 	switch t {
 	case dtype.I8:
@@ -82,7 +83,7 @@ func integersOf[T simd.Float](t dtype.Type) integerStorage[T] {
 	return nil
 }
 
-// wholes is elements of an integer type.
+// wholes is the storage of integer type U.
 type wholes[T simd.Float, U dtype.Integer] struct{}
 
 func (wholes[T, U]) load(b *block[T], z []T, start, stride int) {
@@ -186,7 +187,7 @@ func (wholes[T, U]) bounds() (least, most int, ok bool) {
 	return 0, 1<<bits - 1, true
 }
 
-// float32s is elements of type float32.
+// float32s is the storage of float32.
 type float32s[T simd.Float] struct{}
 
 func (float32s[T]) load(b *block[T], z []T, start, stride int) { read(b.same, b.f32, z, start, stride) }
@@ -212,7 +213,7 @@ func (float32s[T]) putReal(add bool) func(*block[T], int, float64) {
 
 func (s float32s[T]) putInteger(add bool) func(*block[T], int, int) { return converting(s, add) }
 
-// float64s is elements of type float64.
+// float64s is the storage of float64.
 type float64s[T simd.Float] struct{}
 
 func (float64s[T]) load(b *block[T], z []T, start, stride int) { read(b.same, b.f64, z, start, stride) }
@@ -238,7 +239,7 @@ func (float64s[T]) putReal(add bool) func(*block[T], int, float64) {
 
 func (s float64s[T]) putInteger(add bool) func(*block[T], int, int) { return converting(s, add) }
 
-// bools is elements of type bool.
+// bools is the storage of booleans.
 type bools[T simd.Float] struct{}
 
 func (bools[T]) load(b *block[T], z []T, start, stride int) {
@@ -274,7 +275,7 @@ func (bools[T]) putReal(bool) func(*block[T], int, float64) {
 
 func (s bools[T]) putInteger(add bool) func(*block[T], int, int) { return converting(s, add) }
 
-// converting returns code that stores or adds an int as a real number.
+// converting returns code that converts an int to float64, and then stores or adds it.
 func converting[T simd.Float](s storage[T], add bool) func(*block[T], int, int) {
 	put := s.putReal(add)
 	return func(b *block[T], i int, v int) { put(b, i, float64(v)) }

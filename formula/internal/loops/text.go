@@ -12,23 +12,22 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// listed is a unit with what its listing shows: a line for each statement, and the strips of the unit by
-// name.
+// listed is what a listing shows of a unit: a line for each statement, and the named strips.
 type listed[T simd.Float] struct {
 	kind   string
 	loops  string
 	gives  []string
 	strips []namedStrip[T]
-	number bool // whether elements are computed one by one
+	number bool // whether scalar code computes the elements
 }
 
-// namedStrip is the code of a strip, with what the unit needs it for.
+// namedStrip is a strip, with a name for what the unit uses it for.
 type namedStrip[T simd.Float] struct {
 	name string
 	code *strip[T]
 }
 
-// stripped is a unit with strips that listings show.
+// stripped is implemented by units whose strips listings show.
 type stripped[T simd.Float] interface{ strips() []namedStrip[T] }
 
 func (u *scanRows[T]) strips() []namedStrip[T]    { return u.scan.strips() }
@@ -82,7 +81,7 @@ func (u *columns[T]) strips() []namedStrip[T] {
 	return out
 }
 
-// list notes what the listing of a unit shows.
+// list returns what a listing shows of a unit.
 func (k *unitCompiler[T]) list(u unit[T]) listed[T] {
 	kind := fmt.Sprintf("%T", u)
 	kind, _, _ = strings.Cut(kind[strings.LastIndex(kind[:strings.IndexByte(kind, '[')], ".")+1:], "[")
@@ -116,7 +115,7 @@ func (k *unitCompiler[T]) list(u unit[T]) listed[T] {
 	return out
 }
 
-// loopsText lists indices with their ranges.
+// loopsText returns indices with their ranges.
 func loopsText(vars []*term.Variable) string {
 	var texts []string
 	for _, v := range vars {
@@ -137,7 +136,7 @@ func indices(idx []*term.Term) string {
 	return "[" + strings.Join(texts, ", ") + "]"
 }
 
-// nameOf returns the name of a tensor, or a number for one that loops added.
+// nameOf returns the name of a tensor. A temporary that loops added has a number.
 func (c *compiler[T]) nameOf(t int) string {
 	if name := c.p.Tensors[t].Name; name != "" {
 		return name
@@ -145,10 +144,10 @@ func (c *compiler[T]) nameOf(t int) string {
 	return "t" + strconv.Itoa(t)
 }
 
-// List returns the listing of the code, and counts. A unit is a line with its kind and loops, lines with the
-// statements that it computes, and the instructions of its strips. Those that no compiled loop can hold have
-// a !. If portable is true, the listing is the same for all processors, and takes AVX-512 for granted there.
-// Otherwise it shows behind a | what this processor runs as machine code.
+// List returns a listing of the code, and counts. A unit has a line with its kind and loops, lines with its
+// statements, and the instructions of its strips. A ! marks instructions that no fused loop can contain. If
+// portable is true, the listing is the same for all processors: that of AVX-512. Otherwise a | marks what
+// this processor runs as machine code.
 func (c *code[T]) List(portable bool) (string, Counts) {
 	p := &lister[T]{c: c, portable: portable}
 	for i, g := range c.groups {
@@ -160,12 +159,12 @@ func (c *code[T]) List(portable bool) (string, Counts) {
 	return p.b.String(), p.n
 }
 
-// Counts says how much of some code does not run in compiled loops.
+// Counts says how much code there is, and how much of it does not run in fused loops.
 type Counts struct {
-	Units        int // nests of loops
+	Units        int // loop nests
 	Numbers      int // units and instructions that compute elements one by one
-	Instructions int // all, but those that only lead to memory
-	Outside      int // instructions that no compiled loop can hold
+	Instructions int // all but views and branches
+	Outside      int // instructions that no fused loop can contain
 }
 
 // Add adds the counts of other code.
@@ -176,13 +175,13 @@ func (n *Counts) Add(m Counts) {
 	n.Outside += m.Outside
 }
 
-// lister writes a listing.
+// lister writes the listing of code, and counts.
 type lister[T simd.Float] struct {
 	c        *code[T]
 	portable bool
 	b        strings.Builder
 	n        Counts
-	names    map[int]int // of registers
+	names    map[int]int // register -> its number in the unit
 }
 
 func (p *lister[T]) unit(u *listed[T]) {
@@ -212,7 +211,7 @@ func (p *lister[T]) unit(u *listed[T]) {
 	}
 }
 
-// code writes instructions, each behind a mark.
+// code writes instructions, each on a line that begins with a mark.
 func (p *lister[T]) code(code []instruction[T], mark string) {
 	can := jit.NewBuilder(p.c.own == dtype.F64, p.portable || simd.Vector() == 64)
 	for i := range code {
@@ -238,7 +237,7 @@ func (p *lister[T]) code(code []instruction[T], mark string) {
 	}
 }
 
-// register names a register by its order in the unit.
+// register returns the name of a register: its number in the order of the unit's listing.
 func (p *lister[T]) register(r int) string {
 	if _, ok := p.names[r]; !ok {
 		p.names[r] = len(p.names)
@@ -256,7 +255,7 @@ var binaryNames = [...]string{simd.Add: "+", simd.Sub: "-", simd.Mul: "*", simd.
 
 var relationNames = map[term.Op]string{term.Equal: "==", term.Unequal: "!=", term.Less: "<", term.AtMost: "<="}
 
-// text returns an instruction in a notation like that of formulas.
+// text returns an instruction in a notation similar to that of formulas.
 func (p *lister[T]) text(in *instruction[T]) string {
 	var x, k []string
 	for _, r := range in.uses {
@@ -286,7 +285,7 @@ func (p *lister[T]) text(in *instruction[T]) string {
 	return strings.Join(to, " = ") + sign + value
 }
 
-// value returns what an instruction computes of registers and numbers.
+// value returns what an instruction computes. x are the names of its registers, and k its scalars.
 func (p *lister[T]) value(in *instruction[T], x, k []string) string {
 	switch in.op {
 	case opOther:
@@ -382,7 +381,8 @@ func numberText[T simd.Float](n *number[T]) string {
 	return "(" + n.term.String() + ")"
 }
 
-// address returns where elements lie: the tensor, the place of the first one, and how far they lie apart.
+// address returns the elements that an address denotes: the tensor, the offset of the first one, and their
+// distance.
 func (p *lister[T]) address(a *address[T]) string {
 	step := ""
 	if a.step != 1 {
@@ -398,7 +398,7 @@ func (p *lister[T]) address(a *address[T]) string {
 	return typ + p.c.nameOf(a.tensor) + "@" + p.form(a.offset) + step
 }
 
-// form returns a linear form as a sum.
+// form returns an affine form as a sum.
 func (p *lister[T]) form(f form) string {
 	var texts []string
 	product := func(factor int, of string) {

@@ -4,14 +4,14 @@ package loops
 // with another number divided by those with this one, on a processor with AVX-512: above 1, this one is
 // faster.
 
-// crowded is the average number of elements of a segment up to which sums of float32 do not accumulate in
-// float64.
+// crowded is the average number of elements of a segment up to which float32 sums accumulate in float32.
+// Larger ones accumulate in float64.
 const crowded = 4
 
-// flushed is the number of terms in a partial sum of T.
+// flushed is the number of terms of a partial sum in T, before it is added to a float64 sum.
 const flushed = 64
 
-// mostBegins is the maximum length of begins.
+// mostBegins is the maximum number of rows of a directRows over several indices.
 // Measured with 0: average pooling 1.65 to 2.6.
 const mostBegins = 256
 
@@ -23,25 +23,25 @@ const leastCut, mostSums = 1 << 16, 64
 // Measured with 1 Ki: up to 2.0 for 8 rows of 1024, 1.3 for 4096 of 256; with 128 Ki: 0.99.
 const linesTogether = 16 << 10
 
-// evenLength is the required divisor of the row length.
+// evenLength divides the length of rows that are reduced in place.
 // Measured without rows in place: extremes of 16384 rows of 64 13, sums 1.4.
 const evenLength = 64
 
-// loopLength is the maximum length of an execution of one fused loop without buffers.
-// Measured with 1 Ki: normalizations of rows 0.99, with 128 Ki 0.98.
+// loopLength is the maximum number of elements in an execution of one fused loop without buffers. Measured
+// with 1 Ki: normalizations of rows 0.99, with 128 Ki 0.98.
 const loopLength = 16 * stripLength
 
 // mostNumbers is the maximum number of scalars of a fused loop.
 const mostNumbers = 32
 
-// mostFolds is the maximum number of reductions of one loop.
+// mostFolds is the maximum number of reductions that one loop computes jointly.
 const mostFolds = 4
 
 // mostParts is the maximum size, in terms, of a value that is inlined.
 const mostParts = 16
 
-// mostRanges is the maximum number of indices in the dependences of a range. A longer chain makes the
-// interval unknown.
+// mostRanges is the maximum number of indices on whose ranges a range depends. Beyond it, the interval is
+// unknown.
 const mostRanges = 64
 
 // mostFixed is the maximum number of elements of a tensor of constants.
@@ -53,16 +53,16 @@ const leastHoisted = 64
 // mostStrides is the maximum number of loops of a movement.
 const mostStrides = 8
 
-// leastLarge is a number of elements. A temporary that is larger, and larger than all tensors of the task, is
-// not used to hold the results of a nested scan.
+// leastLarge is the minimum number of elements of a temporary that is too large for the results of a nested
+// scan, if it is also larger than all tensors of the task.
 const leastLarge = 1 << 12
 
 // fewCompared is the maximum number of elements that are compared one by one, which is faster than by lanes.
 // Measured with 0: rows of 4 1.7, of 8 1.45, of 13 1.2; with 128: rows of 33 1.5.
 const fewCompared = 32
 
-// leastFetched is the minimum size in bytes of a tensor whose rows are prefetched. Smaller ones stay in a
-// cache.
+// leastFetched is the minimum size in bytes of a tensor whose rows are prefetched, since smaller ones stay in
+// a cache.
 // Measured without prefetch: gradients of embeddings of 25 MiB 1.11, of 0.8 to 6 MiB 0.79 to 0.9.
 const leastFetched = 16 << 20
 
@@ -71,14 +71,14 @@ const leastFetched = 16 << 20
 // large one.
 const fewAdded = 16
 
-// leastShared is the minimum number of products of the same size that share a packed copy of a factor. They
-// run on several workers. A single product is faster if it packs blocks, which stay in the L2 cache.
+// leastShared is the minimum number of products of the same size, on several workers, that share a packed
+// copy of a factor. A single product is faster if it packs blocks, which stay in the L2 cache.
 const leastShared = 4
 
 // longRow is the minimum row length of a matrix-vector product that is computed as reductions.
 const longRow = 64
 
-// leastRoom is the minimum size in bytes of a task's temporaries that are in an arena.
+// leastRoom is the minimum size in bytes of all temporaries of a task that have an arena.
 const leastRoom = 64 << 10
 
 // roomAlign is the alignment of temporaries in an arena.
@@ -94,48 +94,49 @@ const distance = 8
 // scanned is the maximum number of elements in the buffer of suffix reductions of a leave-one-out scan.
 const scanned = 1 << 17
 
-// longestShort is the maximum length of a short row.
+// longestShort is the maximum length of rows several of which a strip covers.
 // Measured with 16: softmax over a middle dimension with 64 behind it 2.7 to 3.1; with 512: 1.02 in the mean.
 const longestShort = 128
 
-// maxResidues is the maximum number of statements that residues returns.
+// maxResidues is the maximum number of statements into which residues splits one.
 const maxResidues = 16
 
 // shortest is the minimum extent of an innermost loop that splitting creates.
 const shortest = 16
 
-// leastFlat is the number of iterations that suffices for a strip over several short loops.
+// leastFlat is the number of iterations from which on shortLoops replaces no further loop.
 const leastFlat = 256
 
-// maxPieces is the maximum number of pieces of a statement.
+// maxPieces is the maximum number of statements into which pieces splits one.
 const maxPieces = 8
 
-// mostUnrolled is the maximum extent of a loop that is unrolled.
+// mostUnrolled is the maximum number of values of an index that become a statement each.
 const mostUnrolled = 4
 
-// wide is the number of iterations of shared loops that suffices for any number of workers.
+// wide is the number of iterations of shared loops that is enough for any number of workers.
 const wide = 64
 
 // tileSide is the number of rows and columns of a tile.
 // Measured with 16: 0.86 for 256 rows and columns, 1.09 for 2048; with 256: 1.76 for 256.
 const tileSide = 64
 
-// pastRows and pastCols are the rows and columns of a tile for non-temporal stores: several cache lines
+// pastRows and pastCols are the rows and columns of a tile for non-temporal stores, of several cache lines
 // each.
 const pastRows, pastCols = 128, 64
 
-// fewTested is the number of elements up to which conditions are reduced one by one, which is faster than by
-// strips.
+// fewTested is the maximum number of elements for which any, all and count test conditions one by one, which
+// is faster than in strips.
 const fewTested = 8
 
-// leastProducts is the minimum number of products in integer sums that are computed as a matrix product.
+// leastProducts is the minimum number of multiplications of integers that are computed as a matrix product of
+// real numbers.
 const leastProducts = 4096
 
-// mostRange bounds the intervals of factors, so that products of bounds do not overflow.
+// mostRange bounds the intervals of factors of integer products, so that products of bounds do not overflow.
 const mostRange = 1 << 24
 
-// mostInWindow is the maximum extent of a range that does not move, for which windowed loops over a constant
-// superset.
+// mostInWindow is the maximum size of a window around ranges whose lower bound is constant: most of the
+// window might lie outside of the range.
 const mostInWindow = 16
 
 // A share uses non-temporal stores if its group writes at least leastWritten bytes and accesses at least
@@ -145,14 +146,15 @@ const mostInWindow = 16
 // read from a cache. Tests change the bounds.
 var leastWritten, leastUsed, leastPart = 8 << 20, 24 << 20, 1 << 20
 
-// leastRows is how many times the operations before all rows the others take at least, unless the former are
-// at most fewBefore. One tile computes what comes before all rows, while others wait. Not measured.
+// leastRows is how many operations by row there must be for each operation before all rows, if the latter are
+// more than fewBefore: one tile runs those, while others wait. Not measured.
 const leastRows, fewBefore = 8, 1 << 12
 
-// mostReach is how far from the beginning and the end of its index a recurrence has code of its own for reads
-// that are outside there. Farther ones are tested at all values. Not measured.
+// mostReach is the maximum number of first and last values of a recurrence's index that have code of their
+// own, since reads are out of bounds there. Reads at greater distances are tested at all values. Not
+// measured.
 const mostReach = 4
 
-// roundElements is of how many elements a recurrence goes over all values of its index at once, where others
-// do not depend on them: what one value gives is in a cache for the next. Not measured.
+// roundElements is about how many elements, at one value of a recurrence's index, the rows have that run for
+// all values before the next rows do. Results of one value then are in a cache at the next. Not measured.
 const roundElements = 4096

@@ -7,21 +7,21 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// transient is a temporary that only one group accesses, and only at the iteration of the shared loops that
-// defines the element. A share keeps the elements of one block, which stay in a cache.
+// transient is a temporary that only one group accesses, each element in the same iteration of the shared
+// loops that defines it. A share keeps the elements of one block, which stay in a cache.
 type transient struct {
 	tensor  int
 	place   int   // slot of the variable with the offset of the current block
-	strides []int // stride of blocks along each shared index
+	strides []int // by shared loop: distance of blocks of neighboring iterations, in elements
 	first   int   // offset of the first block
-	span    int   // elements of one iteration of the last shared loop
-	at      int   // offset in the share's arena
+	span    int   // elements that one iteration of the last shared loop accesses
+	at      int   // offset in the share's arena, in bytes
 	bytes   int
 }
 
-// transients makes the accesses of a group to transient temporaries relative to the current block. Loops of
-// the bundles are coalesced already: one iteration of the last shared loop is factors[i] iterations in
-// bundle i.
+// transients finds the transient temporaries of a group, and makes accesses to them relative to the current
+// block. Loops of the bundles are coalesced: one iteration of the last shared loop is factors[i] iterations
+// of bundle i.
 func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
 	if len(g.bundles) < 2 || g.depth == 0 || c.options.over != nil {
 		return nil
@@ -45,7 +45,7 @@ func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
 	return out
 }
 
-// onlyIn reports whether the memory of a tensor is accessed by one group only, and is not shared.
+// onlyIn reports whether only one group accesses the memory of a tensor, and no other tensor shares it.
 func (c *compiler[T]) onlyIn(g *bundleGroup, t int) bool {
 	if len(c.users[t]) == 0 {
 		return false
@@ -63,7 +63,8 @@ func (c *compiler[T]) onlyIn(g *bundleGroup, t int) bool {
 	return true
 }
 
-// transient returns the layout of a tensor's blocks, or nil if its accesses have no such layout.
+// transient returns the layout of the blocks of tensor t. It returns nil if accesses do not all have the same
+// layout.
 func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient {
 	x := &transient{tensor: t}
 	lo, hi := 0, -1
@@ -109,7 +110,7 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 	return x
 }
 
-// elements calls visit for the loads and stores of a tensor in a bundle.
+// elements calls visit for the loads and stores of tensor t in a bundle.
 func (b *bundle) elements(t int, visit func(*term.Read)) {
 	for i, s := range b.statements {
 		all := *s
@@ -129,7 +130,7 @@ func (b *bundle) elements(t int, visit func(*term.Read)) {
 	}
 }
 
-// relative makes the accesses of a bundle to a tensor relative to an offset.
+// relative subtracts an offset from all accesses to tensor t in a bundle.
 func (b *bundle) relative(t int, begin *term.Variable) {
 	moved := func(r *term.Read) *term.Read {
 		q := *numbered(r)
@@ -168,8 +169,8 @@ func (b *bundle) relative(t int, begin *term.Variable) {
 	}
 }
 
-// keep selects the temporaries of which shares keep blocks: those whose block has at most half of the
-// elements. The others stay whole, with offset 0.
+// keep chooses the temporaries of which shares keep one block: those whose block has at most half of all
+// elements. Other transients are stored whole, with offset 0.
 func (c *compiler[T]) keep(g *loopGroup[T], all []*transient) {
 	last := len(g.shared) - 1
 	for _, x := range all {
@@ -184,7 +185,7 @@ func (c *compiler[T]) keep(g *loopGroup[T], all []*transient) {
 	}
 }
 
-// enter allocates the blocks of a share, in an arena that the share must release.
+// enter sets the blocks of a share's transients to memory in an arena, which the caller must return.
 func (c *code[T]) enter(s *state[T], g *loopGroup[T]) room {
 	r := rooms.take((g.room + 7) / 8)
 	base := unsafe.Pointer(unsafe.SliceData(r))
@@ -194,8 +195,8 @@ func (c *code[T]) enter(s *state[T], g *loopGroup[T]) room {
 	return r
 }
 
-// begin sets the offsets of the block at iteration first of the last shared loop; row is the number of the
-// iteration of the outer ones.
+// begin sets the offsets of the current blocks: those of iteration first of the last shared loop and
+// iteration row, in row-major order, of the outer ones.
 func (g *loopGroup[T]) begin(s *state[T], row, first int) {
 	for _, x := range g.transients {
 		last := len(g.shared) - 1

@@ -8,21 +8,21 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// transposed is a transposing copy: the source and the result have stride 1 along different indices. It
-// copies tiles, which use whole cache lines of both.
+// transposed is a transposing copy: source and result have stride 1 along different indices. It copies tile
+// by tile, so that whole cache lines of both are used.
 type transposed[T simd.Float] struct {
 	outer        nest[T]
 	row, col     loop[T] // over the indices with stride 1 in the source and in the result
 	from, to     func(*state[T]) int
-	rowTo        int // stride of rows in the result
-	colFrom      int // stride of columns in the source
+	rowTo        int // distance of rows in the result
+	colFrom      int // distance of columns in the source
 	source, goal int
 	element      dtype.Type
 	storage      storage[T] // of element
 	own          bool       // whether elements have the compute type
 }
 
-// transposed compiles a transposing copy, or returns nil for other statements.
+// transposed compiles a transposing copy. It returns nil for other statements.
 func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || !k.moves(s) {
 		return nil
@@ -38,7 +38,8 @@ func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
 		own: k.tensors[s.target].Type == k.own}
 }
 
-// crossed returns the indices with stride 1 in the source and in the result, if they differ.
+// crossed returns the index with stride 1 in the source and that with stride 1 in the result. It returns nil
+// if these are the same or there is none.
 func crossed(s *statement, vars []*term.Variable) (row, col *term.Variable) {
 	from, to := accessOf(s.value.Read).offset, accessOf(s.left).offset
 	for _, v := range vars {
@@ -95,7 +96,8 @@ func (u *transposed[T]) run(s *state[T], lo, hi int) {
 	})
 }
 
-// tiles calls visit for all tiles, with their sizes. The indices are at the first element of the tile.
+// tiles calls visit for all tiles, with the number of their rows and columns. The indices are at a tile's
+// first element.
 func (u *transposed[T]) tiles(s *state[T], lo, hi, height, width int, visit func(s *state[T], rows, cols int)) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) {
 		a, b := u.row.limits(s, lo, hi)

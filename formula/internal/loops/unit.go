@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 )
 
-// group compiles fused bundles.
+// group compiles a group of bundles, each to a unit.
 func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 	byElement := c.byElement(g)
 	factors := collapse(g)
@@ -67,8 +67,8 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 	return out
 }
 
-// streams estimates the bytes that a group writes and accesses, and selects the tensors for non-temporal
-// stores: results that nothing else in the task reads.
+// streams estimates the bytes that a group writes and accesses. It selects tensors for non-temporal stores:
+// those that nothing else in the task accesses.
 func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
 	if c.past = map[int]bool{}; c.options.over != nil { // the next value of the index reads what one gave
 		return
@@ -118,12 +118,12 @@ type unitCompiler[T simd.Float] struct {
 	*compiler[T]
 	bundle *bundle
 	depth  int
-	factor int        // iterations coalesced into one of the last shared loop
-	number *term.Term // the result of an argmax or argmin
+	factor int        // iterations that were coalesced into one iteration of the last shared loop
+	number *term.Term // the number of an element, which is the result of an argmax or argmin
 	limits map[*term.Variable]limits
 }
 
-// lead returns the index of the last shared loop, or nil.
+// lead returns the index of the last shared loop. It returns nil if no loop is shared.
 func (k *unitCompiler[T]) lead() *term.Variable {
 	if k.depth == 0 {
 		return nil
@@ -131,10 +131,10 @@ func (k *unitCompiler[T]) lead() *term.Variable {
 	return k.bundle.vars[k.depth-1]
 }
 
-// free lists the indices of the unit's own loops, and of the last shared loop.
+// free returns the indices of the last shared loop and of the unit's own loops.
 func (k *unitCompiler[T]) free() []*term.Variable { return k.bundle.vars[max(k.depth-1, 0):] }
 
-// elements estimates the elements that one iteration of the last shared loop computes.
+// elements estimates how many elements one iteration of the last shared loop computes.
 func (k *unitCompiler[T]) elements() int {
 	n := k.factor * box(k.bundle.vars[k.depth:])
 	if k.depth == 0 {
@@ -150,7 +150,7 @@ func (k *unitCompiler[T]) elements() int {
 	return max(n, 1)
 }
 
-// loop returns the loop of an index.
+// loop returns the loop over an index.
 func (k *unitCompiler[T]) loop(v *term.Variable) loop[T] {
 	if v == k.lead() {
 		return loop[T]{place: k.place(v), lead: true, factor: k.factor}
@@ -162,7 +162,7 @@ func (k *unitCompiler[T]) loop(v *term.Variable) loop[T] {
 	return loop[T]{place: k.place(v), lo: k.integer(lo), hi: k.integer(hi)}
 }
 
-// loops returns the loops of indices, without that of v.
+// loops returns the loops over vars, without that over v.
 func (k *unitCompiler[T]) loops(vars []*term.Variable, v *term.Variable) nest[T] {
 	var out nest[T]
 	for _, w := range vars {
@@ -173,9 +173,9 @@ func (k *unitCompiler[T]) loops(vars []*term.Variable, v *term.Variable) nest[T]
 	return out
 }
 
-// whole reports whether a unit goes over all values of an index. Where its group shares the index, the unit
-// has those of a block only: a reduction may become a scan after the group is made, as it loses an index of
-// which the value is independent.
+// whole reports whether a unit itself loops over all values of an index. If its group shares the loop, the
+// unit runs for a block of values only. This happens if a reduction becomes a scan after groups were formed,
+// when it loses an index that its value does not use.
 func (k *unitCompiler[T]) whole(v *term.Variable) bool {
 	return slices.Contains(k.bundle.vars[k.depth:], v)
 }
@@ -244,23 +244,23 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	return k.plain(first)
 }
 
-// pointwise is statements without reductions, in strips.
+// pointwise is statements without reductions, which run in strips.
 type pointwise[T simd.Float] struct {
 	outer  nest[T]
 	inner  loop[T]
-	length int // most iterations of inner in a strip
+	length int // maximum iterations of inner in a strip
 	code   strip[T]
-	rows   *rowLoop[T] // over several iterations of the next outer index, or nil
+	rows   *rowLoop[T] // runs code for several iterations of the next outer index in one call; nil if not applicable
 
-	// elements is the number of elements of an iteration of inner: of a row, if strips cover several. The
-	// index in slot last is at the first element.
+	// elements is the number of elements of one iteration of inner: that of a row if a strip covers several,
+	// and otherwise 1. The index in slot last is that of elements in a row.
 	elements, last int
 	repeated       []repeatedRow[T] // operands that are the same in all rows
-	to             *placedRows[T]   // where sums by index add the rows, or nil
+	to             *placedRows[T]   // the scatter-add of the rows; nil if the statement has another form
 }
 
-// pointwise compiles pointwise statements in strips of v. Temporaries that only these statements access stay
-// in strips.
+// pointwise compiles pointwise statements in strips of v. Temporaries that no other statements access stay in
+// registers.
 func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 	kept := map[int]bool{}
 	for _, s := range k.bundle.statements {
@@ -299,7 +299,7 @@ func (k *unitCompiler[T]) private(t int) bool {
 	return true
 }
 
-// pointwiseStrip compiles the statements, without stores to the tensors in kept.
+// pointwiseStrip compiles the statements. It leaves out stores to the tensors in kept.
 func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *vectorizer[T] {
 	z := newVectorizer(k.compiler, v)
 	for _, s := range k.bundle.statements {
@@ -316,7 +316,7 @@ func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *v
 	return z
 }
 
-// finish eliminates dead code, fuses instructions into machine code, and allocates buffers to registers.
+// finish removes dead instructions, fuses others into machine code, and allocates buffers to registers.
 func (c *compiler[T]) finish(p *strip[T]) {
 	p.drop()
 	p.dropKept()
@@ -344,7 +344,7 @@ func (u *pointwise[T]) run(s *state[T], lo, hi int) {
 	u.outer.each(s, 0, lo, hi, func(s *state[T]) { u.row(s, lo, hi) })
 }
 
-// several runs rows of n elements, from row first on. loopGroup.noteUnit decides whether it is used.
+// several runs rows rows of n elements, from row first on. loopGroup.noteUnit decides whether it is used.
 func (u *pointwise[T]) several(s *state[T], n, first, rows int) {
 	s.vars[u.inner.place] = 0
 	for most := mostRows(n); rows > 0; rows -= most {
@@ -353,7 +353,7 @@ func (u *pointwise[T]) several(s *state[T], n, first, rows int) {
 	}
 }
 
-// row runs the strips of one row.
+// row runs all strips of one row.
 func (u *pointwise[T]) row(s *state[T], lo, hi int) {
 	a, b := u.inner.limits(s, lo, hi)
 	s.vars[u.last], s.vars[u.inner.place] = 0, a
@@ -372,7 +372,7 @@ func (u *pointwise[T]) row(s *state[T], lo, hi int) {
 	}
 }
 
-// plain is a statement in scalar code.
+// plain is a statement that scalar code computes.
 type plain[T simd.Float] struct {
 	loops nest[T]
 	give  func(*state[T])
@@ -411,12 +411,13 @@ func (c *compiler[T]) giver(st *statement) func(*state[T]) {
 	}
 }
 
-// joined reports whether a statement accumulates by another operation than addition.
+// joined reports whether a statement accumulates by an operation other than addition.
 func (s *statement) joined() bool {
 	return s.fold != 0 && s.fold != reduction.Sum && s.fold != reduction.Count
 }
 
-// putNumber returns code that stores a real number, or accumulates it.
+// putNumber returns code that stores a real number as an element of the target of st, or accumulates it
+// there.
 func putNumber[T simd.Float](st *statement, t Tensor) func(*block[T], int, float64) {
 	if !st.joined() {
 		return storageOf[T](t.Type).putReal(t.Add || st.add)
@@ -425,7 +426,7 @@ func putNumber[T simd.Float](st *statement, t Tensor) func(*block[T], int, float
 	return func(b *block[T], i int, v float64) { put(b, i, join(get(b, i), v)) }
 }
 
-// putWhole returns code that stores an integer, or accumulates it.
+// putWhole returns code that stores an integer as an element of the target of st, or accumulates it there.
 func putWhole[T simd.Float](st *statement, t Tensor) func(*block[T], int, int) {
 	if !st.joined() {
 		return storageOf[T](t.Type).putInteger(t.Add || st.add)
@@ -434,8 +435,8 @@ func putWhole[T simd.Float](st *statement, t Tensor) func(*block[T], int, int) {
 	return func(b *block[T], i int, v int) { put(b, i, join(get(b, i), v)) }
 }
 
-// target returns code for the address at which a statement stores. inside is false if it is out of bounds,
-// and may be.
+// target returns code that computes the address at which a statement stores. inside is false if it is out of
+// bounds and the statement skips such stores; otherwise it is an error.
 func (c *compiler[T]) target(st *statement) func(*state[T]) (tensor, at int, inside bool) {
 	left := *st.left
 	left.Tensor, left.Count, left.Else = st.target, max(left.Count, 1), nil
@@ -445,7 +446,8 @@ func (c *compiler[T]) target(st *statement) func(*state[T]) (tensor, at int, ins
 	return c.reached(&left)
 }
 
-// writer returns code that stores a result of a statement, if its guard holds.
+// writer returns code that stores a number as the current element of a statement's target, if the guard
+// holds.
 func (c *compiler[T]) writer(st *statement) func(*state[T], float64) {
 	find, put := c.target(st), putNumber[T](st, c.tensors[st.target])
 	if a := accessOf(st.left); st.guard == nil && len(a.open) == 0 && st.left.Which == nil {

@@ -10,11 +10,10 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// unsigned returns an error if loops cannot compute a statement with integers of type uint64. Loops hold an
-// integer as int, and one of type uint64 by its bits. The bits are right where integers are copied, chosen,
-// added, subtracted, multiplied, compared for equality, and used as subscripts. Elements are also right as
-// real numbers: the storage converts them. extremes holds the identities of max and min that other code may
-// give tensors.
+// unsigned returns an error if loops cannot compute a statement with uint64. Loops represent a uint64 by the
+// int with the same bits. This is correct for copies, selections, sums, differences, products, comparisons
+// for equality, and subscripts. Elements are converted to real numbers correctly, too, by their storage.
+// extremes holds the identities of max and min that other code may store in tensors.
 func unsigned(p *program.Program, statements []*program.Statement, extremes map[int]program.Ends) error {
 	held := maps.Clone(extremes)
 	if held == nil {
@@ -51,8 +50,8 @@ func unsigned(p *program.Program, statements []*program.Statement, extremes map[
 	return nil
 }
 
-// byBits reports whether an operation is right if its operands of type uint64 are given by their bits, and
-// those that it takes as real numbers are stored.
+// byBits reports whether operation n is correct if its uint64 operands are the ints with the same bits.
+// Operands that become real numbers must be elements, since their storage converts them.
 func byBits(p *program.Program, n *term.Term) bool {
 	switch n.Op {
 	case term.Reduce:
@@ -88,7 +87,7 @@ func byBits(p *program.Program, n *term.Term) bool {
 		!slices.ContainsFunc(n.Args, func(x *term.Term) bool { return p.Unsigned(x) && !stored(x) })
 }
 
-// stored reports whether a term is an element, with a default that is constant if there is one.
+// stored reports whether a term is an element without a default, or with a constant one.
 func stored(n *term.Term) bool {
 	if n.Op != term.Element {
 		return false

@@ -9,11 +9,13 @@ import (
 )
 
 // varied rewrites a variance by the corrected two-pass algorithm of Chan, Golub and LeVeque. The first pass
-// computes a mean, rounded to T. The second pass averages both the differences from this mean and their
-// squares. The average difference corrects both the mean and the variance: if all elements are equal, it is
-// exactly the error of the mean. It returns n if the mean cannot be stored, or if strips do not compute the
-// reduction, because of a guard or of ranges that depend on other indices: reduceReal then computes
-// differences from the first element.
+// computes the mean, rounded to T. The second pass averages the differences from this mean, and their
+// squares. The average difference corrects mean and variance: if all elements are equal, it is exactly the
+// error of the mean.
+//
+// varied returns n if no statement can store the mean, or if strips cannot compute the reduction because of a
+// guard or of ranges that depend on other indices. reduceReal then computes differences from the first
+// element.
 func (z *normalizer) varied(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	r := n.Reduction
 	if z.whole || n.Op != term.Reduce || r.Kind != reduction.Variance || r.Guard != nil || len(r.Vars) == 0 || slices.ContainsFunc(r.Vars, func(v *term.Variable) bool {

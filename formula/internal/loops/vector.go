@@ -8,37 +8,37 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// vectorizer compiles values into strip code; v is the vectorized index. While a strip runs, the index is at
-// the strip's first element.
+// vectorizer compiles values to code for strips of index v. While a strip runs, v has the value of the
+// strip's first element.
 type vectorizer[T simd.Float] struct {
 	c      *compiler[T]
 	v      *term.Variable
 	at     int // the slot of v
 	strip  strip[T]
-	known  map[string]operand[T] // available values, by key
-	views  []view                // registers that point into memory
-	loaded map[int]bool          // tensors from whose memory elements are loaded
-	// heavy says that the code is compute-bound. It then uses ordinary stores, which overlap with
-	// computation, and no non-temporal ones.
+	known  map[string]operand[T] // values that registers hold, by key
+	views  []view                // registers that are views of memory
+	loaded map[int]bool          // tensors from whose memory the code loads
+	// heavy says that the code is compute-bound. Its stores are not non-temporal, since others overlap with
+	// computation.
 	heavy  bool
-	affine map[int]affine[T] // the chains of scalar operations that define registers
-	// strict says that no operations are fused that scalar code rounds apart, and that quotients stay
-	// quotients.
+	affine map[int]affine[T] // register -> the chain of scalar operations that defines it
+	// strict says that operations must round as scalar code does: they are not fused, and quotients do not
+	// become products.
 	strict bool
 }
 
-// operand is the result of a value: a scalar, uniform in a strip, or a register.
+// operand is the result of a compiled value: a scalar that is uniform in a strip, or a register.
 type operand[T simd.Float] struct {
-	scalar func(*state[T]) float64 // nil for a register
+	scalar func(*state[T]) float64 // computes the scalar; nil for a register
 	reg    int
-	// settled, lenient and term describe a scalar: see number.
+	// settled, lenient and term describe the scalar as in number.
 	settled, lenient bool
 	term             *term.Term
-	// split says that the scalar is computed in float64, and is subtracted as a high and a low part.
+	// split says that the scalar is computed in float64. Its rounding error in T is subtracted, too.
 	split bool
 }
 
-// view is a register that points into the memory of a tensor.
+// view is a register that points to elements of a tensor.
 type view struct{ reg, memory int }
 
 func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T] {
@@ -47,7 +47,7 @@ func newVectorizer[T simd.Float](c *compiler[T], v *term.Variable) *vectorizer[T
 		loaded: map[int]bool{}, affine: map[int]affine[T]{}}
 }
 
-// register returns a new register. A view has no buffer.
+// register returns a new register. If view is true, it has no buffer.
 func (z *vectorizer[T]) register(view bool) int {
 	r := z.c.registers
 	z.c.registers++
@@ -55,7 +55,7 @@ func (z *vectorizer[T]) register(view bool) int {
 	return r
 }
 
-// real compiles a number or a condition, unless it is available.
+// real compiles a number or a condition, unless a register already holds it.
 func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	if !n.Uses(z.v) {
 		z.fromMemory(n)
@@ -77,12 +77,12 @@ func (z *vectorizer[T]) real(n *term.Term) operand[T] {
 	return x
 }
 
-// sameType reports whether a scalar is an element of type T, which has no low part.
+// sameType reports whether a scalar is an element of type T, which is not rounded.
 func (c *compiler[T]) sameType(n *term.Term) bool {
 	return n.Op == term.Element && n.Kind == term.Real && n.Read.Count == 1 && n.Read.Else == nil && c.tensors[n.Read.Tensor].Type == c.own
 }
 
-// compute compiles a value that is not uniform, and returns its register.
+// compute compiles a value that differs within a strip, and returns its register.
 func (z *vectorizer[T]) compute(n *term.Term) int {
 	switch n.Kind {
 	case term.Boolean:
@@ -107,7 +107,7 @@ func (z *vectorizer[T]) compute(n *term.Term) int {
 	return z.lanes(n)
 }
 
-// fromMemory records that scalar code loads the tensors of a value from memory, and not from strips.
+// fromMemory records that scalar code loads the tensors of a value, so that they must be in memory.
 func (z *vectorizer[T]) fromMemory(n *term.Term) {
 	n.Walk(func(m *term.Term) {
 		if m.Op == term.Element {
@@ -119,13 +119,13 @@ func (z *vectorizer[T]) fromMemory(n *term.Term) {
 	})
 }
 
-// lanes compiles a value by scalar code, element by element.
+// lanes compiles a value by scalar code for each element, and returns its register.
 func (z *vectorizer[T]) lanes(n *term.Term) int {
 	z.fromMemory(n)
 	return z.give(instruction[T]{op: opNumbers, numbers: []number[T]{{get: z.c.real(n), term: n}}, at: z.at})
 }
 
-// integer compiles an integer, converted to T.
+// integer compiles an integer that is converted to T, and returns its register.
 func (z *vectorizer[T]) integer(n *term.Term) int {
 	if n.Op == term.Element {
 		return z.load(n)
@@ -137,7 +137,7 @@ func (z *vectorizer[T]) integer(n *term.Term) int {
 	return z.give(instruction[T]{op: opCount, from: z.count(f, z.c.value(f))})
 }
 
-// vector returns the register of an operand. A scalar is broadcast.
+// vector returns the register of an operand, after a broadcast if it is a scalar.
 func (z *vectorizer[T]) vector(x operand[T]) int {
 	if x.scalar == nil {
 		return x.reg
@@ -145,7 +145,7 @@ func (z *vectorizer[T]) vector(x operand[T]) int {
 	return z.give(instruction[T]{op: opFill, numbers: []number[T]{x.number()}})
 }
 
-// fill sets all elements to v.
+// fill sets all elements of z to v.
 func fill[T simd.Float](z []T, v T) {
 	if v == 0 && !math.Signbit(float64(v)) {
 		clear(z)
@@ -165,7 +165,7 @@ func (z *vectorizer[T]) unaryOf(op simd.Unary, x operand[T]) int {
 	return z.give(instruction[T]{op: opUnary, unary: op, uses: []int{z.vector(x)}})
 }
 
-// binary emits a binary operation. At least one operand is a register.
+// binary emits a binary operation, and returns its register. At least one operand is a register.
 func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
 	scalar, vector := y, x
 	if op != simd.Sub && x.scalar != nil {
@@ -193,7 +193,7 @@ func (z *vectorizer[T]) binary(op simd.Binary, x, y operand[T]) int {
 	return z.give(in)
 }
 
-// arithmetic compiles a sum, a difference, a product or a quotient.
+// arithmetic compiles a sum, difference, product or quotient, and returns its register.
 func (z *vectorizer[T]) arithmetic(n *term.Term) int {
 	x, y := n.Args[0], n.Args[1]
 	if z.strict {
@@ -228,8 +228,8 @@ func (z *vectorizer[T]) arithmetic(n *term.Term) int {
 	return z.binary(simd.Div, a, b)
 }
 
-// invertible reports whether division by v may become a multiplication by 1/v, with an error in the last
-// place only. Neither v nor 1/v may be infinite or denormal in T.
+// invertible reports whether division by v may be multiplication by 1/v, which differs in the last place at
+// most. Neither v nor 1/v may be infinite or denormal in T.
 func invertible[T simd.Float](v float64) bool {
 	least := 0x1p-125
 	if dtype.Of[T]() == dtype.F64 {
@@ -238,7 +238,8 @@ func invertible[T simd.Float](v float64) bool {
 	return math.Abs(v) >= least && math.Abs(1/v) >= least
 }
 
-// sum compiles x + y, fused with a product x whose value is not available.
+// sum compiles x + y as one instruction, if x is a product that no register holds. It returns false for other
+// sums.
 func (z *vectorizer[T]) sum(x, y *term.Term) (int, bool) {
 	if x.Op != term.Multiply || x.Kind != term.Real || !x.Uses(z.v) || !y.Uses(z.v) || term.Identical(x.Args[0], x.Args[1]) || z.wider(x) {
 		return 0, false
@@ -261,7 +262,8 @@ func mulAdd[T simd.Float](x, y operand[T], w int) instruction[T] {
 	return instruction[T]{op: opMulAdd, uses: []int{x.reg, y.reg, w}}
 }
 
-// factors returns the registers of the factors of a product whose value is not available.
+// factors returns the registers of the factors of n. ok is false if n is no product, or if a register already
+// holds the product.
 func (z *vectorizer[T]) factors(n *term.Term) (w, q int, ok bool) {
 	if n.Op != term.Multiply || n.Kind != term.Real || !n.Args[0].Uses(z.v) || !n.Args[1].Uses(z.v) || term.Identical(n.Args[0], n.Args[1]) || z.wider(n) {
 		return 0, 0, false
@@ -272,7 +274,7 @@ func (z *vectorizer[T]) factors(n *term.Term) (w, q int, ok bool) {
 	return z.real(n.Args[0]).reg, z.real(n.Args[1]).reg, true
 }
 
-// power compiles a power. Small integer exponents become products.
+// power compiles a power, and returns its register. Small integer exponents become products.
 func (z *vectorizer[T]) power(n *term.Term) int {
 	v, known := n.Args[1].Settled()
 	switch {
@@ -296,7 +298,7 @@ func (z *vectorizer[T]) power(n *term.Term) int {
 	return z.binary(simd.Pow, z.real(n.Args[0]), z.real(n.Args[1]))
 }
 
-// apply compiles a function call.
+// apply compiles a function call, and returns its register.
 func (z *vectorizer[T]) apply(n *term.Term) int {
 	f := n.Func
 	z.heavy = z.heavy || f.Has(term.Series)
@@ -319,13 +321,13 @@ func (z *vectorizer[T]) apply(n *term.Term) int {
 	return z.each(n)
 }
 
-// toSingle compiles a rounding to float32.
+// toSingle compiles the rounding of x to float32.
 func (z *vectorizer[T]) toSingle(x *term.Term) int {
 	return z.give(instruction[T]{op: opNarrow, uses: []int{z.vector(z.real(x))}})
 }
 
-// each compiles a function without vector code. Its arguments may be in strips that are not stored to
-// memory.
+// each compiles a function without vector code: it is called for each element. Its arguments are computed in
+// strips.
 func (z *vectorizer[T]) each(n *term.Term) int {
 	at := z.c.numbers
 	z.c.numbers += len(n.Args)

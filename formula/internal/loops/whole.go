@@ -11,8 +11,8 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// wholes compiles an integer statement in integer strips. It returns nil if the statement selects among
-// tensors, or if its guard may keep integers from a division by 0.
+// wholes compiles an integer statement in integer strips. It returns nil if a subscript of the target selects
+// the tensor, or if a guard may protect integers from a division by 0.
 func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 	vars, t := k.bundle.vars, k.tensors[st.target]
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || st.value.Kind != term.Integer || st.left.Which != nil || !t.Type.IsInteger() ||
@@ -28,7 +28,7 @@ func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
 	return &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip, elements: 1, last: k.place(v), length: z.strip.length}
 }
 
-// storeWhole emits the computation and the store of integers.
+// storeWhole emits the computation and the store of an integer statement.
 func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	f := newIntegerCompiler(z)
 	uniform, varying := z.guards(st)
@@ -64,22 +64,23 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 	z.other(o, -1, append(uses, o.code.uses...)...)
 }
 
-// integerStore stores integers, if a guard holds: at elements with a constant stride, or where places says.
+// integerStore computes integers and stores them, at elements with a constant stride or at those that places
+// finds.
 type integerStore[T simd.Float] struct {
 	code        integers[T]
 	x           int // the strip of the integers
 	guard       func(*state[T]) bool
-	mask        int // the register of the part of the guard that differs between elements, or -1
+	mask        int // the register of the part of the guard that differs within a strip, or -1
 	target      int
 	find        func(*state[T]) (tensor, at int, inside bool)
 	places      *finder[T] // nil for a constant stride
 	place       int        // slot of the vectorized index
-	skips       bool       // whether stores out of bounds are left out
+	skips       bool       // whether elements out of bounds are skipped; otherwise they are an error
 	step        int
 	elements    integerStorage[T]
-	join        func(x, y int) int // accumulates, or nil
+	join        func(x, y int) int // combines an element with an integer; nil for a plain store
 	adds        bool               // whether join adds
-	narrow      bool               // whether the identities of max and min are mapped to least and most
+	narrow      bool               // whether the least and the greatest int64 are stored as least and most
 	least, most int
 }
 
@@ -120,7 +121,7 @@ func (o *integerStore[T]) exec(s *state[T], _ *instruction[T], n int) {
 	o.elements.scatterWholes(&s.mem[id], places, x, o.adds, o.join)
 }
 
-// excluded is the place of an element for which a guard does not hold.
+// excluded is the place of an element whose guard does not hold.
 const excluded = -2
 
 func (o *integerStore[T]) text(p *lister[T], _ []string) string {
@@ -134,7 +135,8 @@ func (o *integerStore[T]) text(p *lister[T], _ []string) string {
 	return text
 }
 
-// convertEach compiles an integer that is not affine in the variable, converted to T.
+// convertEach compiles an integer, not affine in the vectorized index, that is converted to T. It returns the
+// register.
 func (z *vectorizer[T]) convertEach(n *term.Term) (reg int) {
 	f := newIntegerCompiler(z)
 	x := f.value(n, 0)
@@ -142,7 +144,7 @@ func (z *vectorizer[T]) convertEach(n *term.Term) (reg int) {
 	return z.other(o, z.register(false), o.code.uses...)
 }
 
-// integerNumbers is integers converted to T.
+// integerNumbers converts integers to T.
 type integerNumbers[T simd.Float] struct {
 	code integers[T]
 	x    int // the strip of the integers
@@ -158,7 +160,8 @@ func (o *integerNumbers[T]) exec(s *state[T], in *instruction[T], n int) {
 
 func (o *integerNumbers[T]) text(p *lister[T], _ []string) string { return "numbers " + o.code.text(p) }
 
-// compareEach compiles a comparison of integers that are not affine in the variable, as 1 or 0.
+// compareEach compiles a comparison of integers that are not affine in the vectorized index. It returns a
+// register of 1 and 0.
 func (z *vectorizer[T]) compareEach(n *term.Term) (reg int) {
 	f := newIntegerCompiler(z)
 	x, y := f.value(n.Args[0], 0), f.value(n.Args[1], 1)
@@ -166,7 +169,7 @@ func (z *vectorizer[T]) compareEach(n *term.Term) (reg int) {
 	return z.other(o, z.register(false), o.code.uses...)
 }
 
-// integerComparison compares two strips.
+// integerComparison compares the integers of two strips.
 type integerComparison[T simd.Float] struct {
 	code integers[T]
 	op   term.Op
@@ -208,27 +211,27 @@ func truth(v bool) int {
 	return 0
 }
 
-// integerCompiler compiles integers into code on integer strips.
+// integerCompiler compiles integers to code on integer strips.
 type integerCompiler[T simd.Float] struct {
 	z      *vectorizer[T]
 	out    integers[T]
-	strips int // number of integer strips
-	// apart says that the code uses strips of its own, since it may run while other code fills strips.
+	strips int // number of integer strips that are shared with other code
+	// apart says that the code has strips of its own, since it may run while other code uses the shared ones.
 	apart bool
-	own   []int // these strips
+	own   []int // the strips that are not shared
 }
 
 func newIntegerCompiler[T simd.Float](z *vectorizer[T]) *integerCompiler[T] {
 	return &integerCompiler[T]{z: z, out: integers[T]{at: z.at}}
 }
 
-// finish reserves the integer strips of the code, and returns the code.
+// finish reserves the shared integer strips of the code, and returns the code.
 func (f *integerCompiler[T]) finish() integers[T] {
 	f.z.c.integers = max(f.z.c.integers, f.strips)
 	return f.out
 }
 
-// strip returns strip k of the code.
+// strip returns the number, in a state, of the code's strip k.
 func (f *integerCompiler[T]) strip(k int) int {
 	if !f.apart {
 		f.strips = max(f.strips, k+1)
@@ -246,8 +249,8 @@ func (f *integerCompiler[T]) emit(k int, in integerInstruction[T]) {
 	f.out.code = append(f.out.code, in)
 }
 
-// value emits code that computes an integer, or a condition as 1 or 0, in strip k. It overwrites later
-// strips. It returns the number of the strip in a state.
+// value emits code that computes an integer, or a condition as 1 or 0, in the code's strip k. It may
+// overwrite strips behind k. It returns the number of the strip in a state.
 func (f *integerCompiler[T]) value(n *term.Term, k int) int {
 	z := f.z
 	switch {
@@ -276,19 +279,19 @@ func (f *integerCompiler[T]) value(n *term.Term, k int) int {
 	return f.strip(k)
 }
 
-// register returns the register of a value that the vectorizer computes before.
+// register returns a register with a value that code of the vectorizer computes before this code runs.
 func (f *integerCompiler[T]) register(n *term.Term) int {
 	r := f.z.vector(f.z.real(n))
 	f.out.uses = append(f.out.uses, r)
 	return r
 }
 
-// truth emits a condition.
+// truth emits code that copies a condition to strip k.
 func (f *integerCompiler[T]) truth(n *term.Term, k int) {
 	f.emit(k, integerInstruction[T]{op: integerTruth, reg: f.register(n)})
 }
 
-// sum emits an affine form with opaque integers.
+// sum emits code that computes an affine form in strip k.
 func (f *integerCompiler[T]) sum(sum form, k int) {
 	same := form{base: sum.base, vars: sum.vars}
 	var parts []addend
@@ -326,8 +329,9 @@ func (f *integerCompiler[T]) sum(sum form, k int) {
 	}
 }
 
-// table returns the values of an integer for all values of the vectorized index. It returns nil if the
-// integer depends on anything else, if the index has more values than a strip, or if the integer is affine.
+// table returns the values of an integer, by value of the vectorized index. It returns nil if the integer
+// depends on anything else, if the index has more values than a strip has elements, or if the integer may
+// fail.
 func (f *integerCompiler[T]) table(n *term.Term) []int {
 	v := f.z.v
 	if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) || extent(v) > stripLength || fails(n) {
@@ -349,7 +353,7 @@ func (f *integerCompiler[T]) table(n *term.Term) []int {
 	return out
 }
 
-// elements returns a strided load of integers, or nil if n is something else.
+// elements returns an instruction that loads strided integers. It returns nil if n is no such load.
 func (f *integerCompiler[T]) elements(n *term.Term) *integerInstruction[T] {
 	if n.Op != term.Element || n.Read.Which != nil || !f.z.c.tensors[n.Read.Tensor].Type.IsInteger() {
 		return nil
@@ -362,8 +366,8 @@ func (f *integerCompiler[T]) elements(n *term.Term) *integerInstruction[T] {
 	return &integerInstruction[T]{op: integerElements, from: f.z.address(n.Read.Tensor, a), elements: integersOf[T](f.z.c.tensors[n.Read.Tensor].Type)}
 }
 
-// digits returns code that adds the quotients or the remainders of an affine form by a constant, or nil if n
-// is something else.
+// digits returns an instruction that adds quotients or remainders of an affine form by a constant. It returns
+// nil for other integers.
 func (f *integerCompiler[T]) digits(n *term.Term) *integerInstruction[T] {
 	if n.Op != term.Quotient && n.Op != term.Modulo {
 		return nil
@@ -381,7 +385,8 @@ func (f *integerCompiler[T]) digits(n *term.Term) *integerInstruction[T] {
 	return in
 }
 
-// operation emits an opaque integer. It returns false if scalar code must compute it.
+// operation emits code that computes an opaque integer in strip k. It returns false if only scalar code can
+// compute it.
 func (f *integerCompiler[T]) operation(n *term.Term, k int) bool {
 	switch n.Op {
 	case term.Element:
@@ -436,14 +441,14 @@ func (f *integerCompiler[T]) operation(n *term.Term, k int) bool {
 	return true
 }
 
-// both emits a binary operation.
+// both emits code for the operands of a binary operation, and for the operation.
 func (f *integerCompiler[T]) both(n *term.Term, k int) {
 	f.value(n.Args[0], k)
 	y := f.value(n.Args[1], k+1)
 	f.emit(k, integerInstruction[T]{op: integerBinary, of: n, y: y})
 }
 
-// converted emits real numbers that are converted to integers.
+// converted emits code that converts real numbers to integers.
 func (f *integerCompiler[T]) converted(n *term.Term, k int) {
 	least, end := math.Inf(1), math.Inf(-1) // conversions of numbers in [least, end) truncate
 	switch n.Func.To {
@@ -460,8 +465,8 @@ func (f *integerCompiler[T]) converted(n *term.Term, k int) {
 	f.emit(k, integerInstruction[T]{op: integerConverted, real: f.z.double(n.Args[0], true), of: n, least: least, end: end})
 }
 
-// folded returns code that visits the strips of an integer reduction's body, over the last reduced index. It
-// returns nil if the body needs strip code of T, such as conditions on real numbers.
+// folded returns code that calls visit for strips of an integer reduction's values, over the last reduced
+// index. It returns nil if the values need strips of T, such as those of conditions on real numbers.
 func (c *compiler[T]) folded(r *term.Reduction) func(s *state[T], visit func(first int, values []int)) {
 	if r.Guard != nil || r.Body.Kind != term.Integer || len(r.Vars) == 0 {
 		return nil

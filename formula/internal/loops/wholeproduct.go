@@ -16,8 +16,8 @@ const (
 	exact64 = 1 << 53
 )
 
-// wholeFactors matches sums of products of integers that form a matrix product, exact in float64. It returns
-// the factors, and an upper bound of the absolute value of a sum. x is nil for other values.
+// wholeFactors returns the factors of a sum of products of integers that is a matrix product, and exact in
+// float64. most is an upper bound of the absolute value of a sum. x is nil for other values.
 func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x, y *term.Term, most float64) {
 	if value.Op != term.Reduce || value.Kind != term.Integer {
 		return nil, nil, 0
@@ -56,10 +56,10 @@ func wholeFactors(vars []*term.Variable, value *term.Term, tensors []Tensor) (x,
 	return x, y, most
 }
 
-// magnitude is the greatest absolute value in an interval.
+// magnitude returns the greatest absolute value in an interval, and at least 1.
 func magnitude(x algebra.Interval) float64 { return float64(max(-x.Lo, x.Hi, 1)) }
 
-// wholeRange returns between which bounds an integer lies whatever its tensors hold.
+// wholeRange returns an interval that contains an integer for all elements that tensors may hold.
 func wholeRange(n *term.Term, tensors []Tensor) algebra.Interval {
 	out := algebra.Interval{}
 	switch n.Op {
@@ -92,7 +92,7 @@ func wholeRange(n *term.Term, tensors []Tensor) algebra.Interval {
 	return out
 }
 
-// elementRange returns between which bounds an element of a tensor of integers lies.
+// elementRange returns an interval that contains the elements of an integer tensor, by its type.
 func elementRange(n *term.Term, tensors []Tensor) algebra.Interval {
 	t := tensors[n.Read.Tensor]
 	out := algebra.Interval{Known: n.Read.Count == 1}
@@ -111,8 +111,8 @@ func elementRange(n *term.Term, tensors []Tensor) algebra.Interval {
 	return out
 }
 
-// wholeProduct replaces sums of products of integers by a matrix product of real numbers, which is exact,
-// and returns its result as an integer. Temporaries hold the factors. It returns nil for other values.
+// wholeProduct replaces a sum of products of integers by a matrix product of real numbers, which is exact. It
+// returns the result, converted to an integer. Temporaries hold the factors. It returns nil for other values.
 func (z *normalizer) wholeProduct(value *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	x, y, most := wholeFactors(vars, value, z.tensors)
 	if x == nil || z.own == dtype.F32 && most > exact32 {
@@ -130,7 +130,7 @@ func (z *normalizer) wholeProduct(value *term.Term, vars []*term.Variable, lenie
 	return &term.Term{Op: term.Apply, Kind: term.Integer, Func: whole, Args: []*term.Term{sum}}
 }
 
-// realTemporary adds a temporary of the compute type, and returns its load.
+// realTemporary adds a temporary of the compute type that holds n, and returns the load of it.
 func (z *normalizer) realTemporary(n *term.Term, vars []*term.Variable, lenient bool) *term.Term {
 	x := z.temporary(n, vars, lenient)
 	x.Kind = term.Real
@@ -139,7 +139,7 @@ func (z *normalizer) realTemporary(n *term.Term, vars []*term.Variable, lenient 
 	return x
 }
 
-// wideProducts reports whether statements contain matrix products of integers that are exact in float64 and
+// wideProducts reports whether statements contain matrix products of integers that are exact in float64 but
 // not in float32.
 func wideProducts(statements []*program.Statement, tensors []Tensor) bool {
 	found := false

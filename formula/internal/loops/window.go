@@ -26,8 +26,8 @@ func windows(n *term.Term) (out *term.Term, found bool) {
 	return out, found
 }
 
-// windowed gives a reduction over a window of constant size, clipped at the borders, a constant range. A
-// guard excludes elements beyond the borders.
+// windowed replaces ranges of a reduction that are windows of constant size, clipped at borders, by constant
+// ranges. A guard excludes elements beyond the borders. It returns r if it has no such range.
 func windowed(r *term.Reduction) *term.Reduction {
 	out := *r
 	out.Vars = nil
@@ -70,7 +70,8 @@ func windowed(r *term.Reduction) *term.Reduction {
 	return &out
 }
 
-// looksUp reports whether the range of an index is loaded from tensors at subscripts that use index by.
+// looksUp reports whether the range of an index in vars is loaded from a tensor at a subscript that uses
+// index by.
 func looksUp(vars []*term.Variable, by *term.Variable) bool {
 	return slices.ContainsFunc(vars, func(v *term.Variable) bool {
 		return v.Lo.Reads() && v.Lo.Uses(by) || v.Hi.Reads() && v.Hi.Uses(by)
@@ -78,7 +79,7 @@ func looksUp(vars []*term.Variable, by *term.Variable) bool {
 }
 
 // window returns the begin, the constant size and the border conditions of the smallest window that contains
-// the range of v. size is 0 if the range is constant, or if there is no constant size.
+// the range of v. size is 0 if the range is constant, or if no window has a constant size.
 func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Term) {
 	if _, known := v.Lo.Known(); known {
 		if _, known := v.Hi.Known(); known {
@@ -122,8 +123,8 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 	return first, size, conditions
 }
 
-// steady normalizes the dividends of quotients to constants in [0, divisor), so that quotients that differ
-// by a constant have the same form.
+// steady reduces the constants in dividends of quotients to [0, divisor), so that quotients that differ by a
+// constant have the same form.
 func steady(f form) form {
 	out := form{base: f.base, vars: f.vars}
 	for _, p := range f.rest {
@@ -144,7 +145,7 @@ func steady(f form) form {
 	return out
 }
 
-// quotient matches n = x / d + c with a floor quotient; d is 0 otherwise.
+// quotient returns x, d and c if n is x / d + c with a floor quotient. d is 0 for other terms.
 func quotient(n *term.Term) (x *term.Term, d, c int) {
 	f := linear(n)
 	if len(f.vars) > 0 || len(f.rest) != 1 || f.rest[0].factor != 1 || f.rest[0].of.Op != term.Quotient {
@@ -157,8 +158,8 @@ func quotient(n *term.Term) (x *term.Term, d, c int) {
 	return nil, 0, 0
 }
 
-// atMost returns x <= y, and below x < y, as comparisons without a quotient on one side: strips compare
-// affine forms.
+// atMost returns x <= y, and below x < y. A side that is a quotient is multiplied by its divisor, since
+// strips compare affine forms.
 func atMost(x, y *term.Term) *term.Term {
 	if a, d, c := quotient(x); d > 0 { // a / d <= y - c
 		most := term.Sum(term.Product(term.Number(d), term.Difference(y, term.Number(c))), term.Number(d))
