@@ -198,7 +198,7 @@ func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*p
 	} else if p.RootURI != nil {
 		s.folders = append(s.folders, p.RootURI.FsPath())
 	}
-	if w := p.Capabilities.Workspace; w != nil && w.DidChangeWatchedFiles.DynamicRegistration != nil {
+	if w := p.Capabilities.Workspace; w != nil && w.DidChangeWatchedFiles != nil && w.DidChangeWatchedFiles.DynamicRegistration != nil {
 		s.watches = *w.DidChangeWatchedFiles.DynamicRegistration
 	}
 	return &protocol.InitializeResult{

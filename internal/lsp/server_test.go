@@ -49,6 +49,14 @@ func TestSession(t *testing.T) {
 	}
 }
 
+// A client that does not watch files need not say so, as Neovim 0.7 does.
+func TestWithoutWatches(t *testing.T) {
+	c := connect(t, files(t, scale))
+	if _, err := c.server.Initialize(t.Context(), &protocol.InitializeParams{Capabilities: protocol.ClientCapabilities{Workspace: &protocol.WorkspaceClientCapabilities{}}}); err != nil {
+		t.Errorf("a client that watches no files: %v", err)
+	}
+}
+
 // An edit of one spec changes the findings of those that name it, also of files that are not open.
 func TestOtherFiles(t *testing.T) {
 	c := dial(t, files(t, scale+shift))
