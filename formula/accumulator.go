@@ -10,7 +10,7 @@ import (
 type accumulator struct {
 	kind reduction.Kind
 	v    float64 // sum, product or extreme so far
-	w    int     // the same for integers
+	w    int     // the same, for integers
 	sum  float64 // sum of exp(x - v), for logsumexp
 	n    int
 }

@@ -13,9 +13,9 @@ import (
 // scatters each into its segment. A naive loop would scan all elements for each segment.
 type bucket struct {
 	target []int              // frame slots of the indices that the guard determines
-	value  []func(*frame) int // the values that the guard equates with them
+	value  []func(*frame) int // values to which the guard equates these indices
 	lo, hi []func(*frame) int
-	each   func(f *frame, visit func(*frame)) // loops over the remaining indices and the reduced ones
+	each   func(f *frame, visit func(*frame)) // runs the loops over the other indices, and over the reduced ones
 	guard  func(*frame) bool                  // the remaining conjuncts of the guard; nil if none
 }
 

@@ -38,7 +38,7 @@ type Draw struct {
 	// means no limit.
 	Left *int
 
-	round uint64 // seeds the values near thresholds
+	round uint64 // seed of the values near thresholds
 }
 
 // nearTolerance replaces tolerance for inputs near thresholds, where cancellation costs digits.

@@ -11,7 +11,7 @@ import (
 // between two equal values.
 type derivedCode struct {
 	of      *derive.Gradient
-	program *compiled // of the statements on which gradients depend
+	program *compiled // the statements on which gradients depend
 }
 
 // derived returns code for the gradients of all tensors by derived statements. given says which gradients are

@@ -78,8 +78,8 @@ type divisible struct {
 	r       *task.Resolution
 	use     *program.Use
 	program *program.Program
-	dims    map[string]int  // the extents of dimensions, by symbol
-	derived map[string]bool // those that are computed from other extents
+	dims    map[string]int  // symbol of a dimension -> extent
+	derived map[string]bool // symbols that are computed from other extents
 }
 
 // division converts a division by tensors to one by slots. ok is false if the tensors of a slot are divided

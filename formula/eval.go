@@ -25,10 +25,10 @@ type code struct {
 	reads  map[int]bool
 	slots  map[*term.Variable]int // frame slots of the variables of the current statement
 	depth  int                    // the size of a frame
-	weight int                    // how many operations the value of the current statement has
+	weight int                    // number of operations of the current statement's value
 	of     *program.Statement     // the statement whose adjoint is compiled
-	hands  map[int]bool           // of adjoints: the tensors that get a gradient from the current statement
-	slopes *program.Slopes        // of adjoints: properties of slopes
+	hands  map[int]bool           // of adjoints: tensors to whose gradients the current statement contributes
+	slopes *program.Slopes        // of adjoints: which elements may be unused, infinite or NaN
 	result *term.Term             // of a derivative: the term for the value that known computes
 	known  func() func(*frame) float64
 	runs   []func(*frame) // by statement
@@ -183,7 +183,7 @@ func (c *code) statements(block []*program.Statement) func(*frame) {
 // step is code for one statement of a recurrence at one value of the recurrence's index.
 type step struct {
 	lo, hi func(*frame) int
-	at     int // the slot of the index
+	at     int // frame slot of the index
 	run    func(*frame)
 }
 

@@ -14,13 +14,13 @@ type back func(f *frame, g float64)
 
 // gradientCode is the reverse-mode code of a program, specialized for the tensors that are available.
 type gradientCode struct {
-	given, computed []bool         // by tensor: available when the code was compiled
+	given, computed []bool         // by tensor: whether it is available
 	flows           []bool         // by tensor: whether a gradient reaches it
-	marked          []bool         // the statements to recompute
+	marked          []bool         // statements to recompute
 	hand            []func(*frame) // hand-written gradients
 	adjoints        []func(*frame) // by statement; nil without a gradient
 	depth           int
-	derived         *derivedCode // replaces reverse mode if that reads a tensor that is not available
+	derived         *derivedCode // replaces reverse mode if reverse mode reads a tensor that is not available
 }
 
 // backward computes the gradients of trainable tensors from the gradients of outputs, which setGrad sets. A

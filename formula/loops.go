@@ -34,8 +34,8 @@ type use struct {
 	between   map[int]int // tensor -> its gradient, for intermediate values of the task
 	code      loops.Code  // nil if the interpreter runs the task
 	why       error       // why code is nil
-	notRows   error       // why the code does not compute rows by themselves
-	narrow    []narrow    // groups that many shares make slow
+	notRows   error       // why shares cannot run single rows
+	narrow    []narrow    // groups with a maximum number of shares
 }
 
 // uses caches the compiled code of a task, by key.
@@ -432,8 +432,8 @@ type indices struct {
 	slot   string
 	shape  []int
 	bound  task.Bound
-	narrow []int32 // the elements, or
-	wide   []int64 // these
+	narrow []int32 // the elements of a 32-bit tensor, or
+	wide   []int64 // of a 64-bit tensor
 }
 
 // check returns an error for the first element out of bounds in the share [lo/total, hi/total) of the
@@ -509,12 +509,12 @@ func divided(work []int, steps int) []int {
 type loopBody struct {
 	run      loops.Runner
 	operator string
-	from, to int       // the range of groups
+	from, to int       // the groups of the step: from to to-1
 	total    int       // extent of the step's first dimension
 	boxes    bool      // whether the step has further dimensions
-	apart    bool      // whether the step is declared elementwise, and ranges of its group cross elements
-	parts    []int     // by group: into how many shares it is cut at most; 0 for any number
-	indices  []indices // that the step checks against bounds
+	apart    bool      // whether the step is declared elementwise, but its group is not
+	parts    []int     // by group: maximum number of shares; 0 for any number
+	indices  []indices // index tensors that the step checks
 }
 
 var (

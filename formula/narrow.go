@@ -8,21 +8,22 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// narrow says into how many shares a group of loops is cut at most: with more, the loops would be short, and
-// each share would take almost as long as the group.
+// narrow is the maximum number of shares of a group of loops. In more shares its loops would be so short that
+// a share takes almost as long as the group.
 type narrow struct {
 	total int // iterations of the group
 	parts int
 }
 
-// Loops are not short from these numbers on.
+// Minimum extents of loops of a share.
 const (
-	leastColumns = 256  // results that lie side by side, of a reduction over what lies further apart
-	leastRows    = 16   // rows of a product, each of which reads the whole other factor
-	leastAtOnce  = 1024 // elements that a recurrence computes for one value of its index
+	leastColumns = 256  // neighboring results of a reduction that reads neighboring elements for them, and distant ones for each
+	leastRows    = 16   // rows of a matrix product, each of which reads the whole other factor
+	leastAtOnce  = 1024 // elements that a recurrence computes at one value of its index
 )
 
-// narrowed lists the groups of loops that may become of statements and that many shares make slow.
+// narrowed returns the groups into which statements may be compiled, as far as they have a maximum number of
+// shares.
 func narrowed(statements []*program.Statement) (out []narrow) {
 	for _, s := range statements {
 		extents := make([]int, len(s.Vars))
@@ -60,8 +61,8 @@ func narrowed(statements []*program.Statement) (out []narrow) {
 	return out
 }
 
-// beside reports whether a reduction reads, for neighboring values of an index, elements that lie side by
-// side, and for neighboring values of its own indices elements that do not.
+// beside reports whether a reduction reads neighboring elements for neighboring values of index v, and
+// distant elements for neighboring values of its own indices.
 func beside(r *term.Reduction, v *term.Variable) bool {
 	found := false
 	r.Body.Walk(func(t *term.Term) {
@@ -73,8 +74,8 @@ func beside(r *term.Reduction, v *term.Variable) bool {
 	return found
 }
 
-// againFor reports whether a reduction reads the same elements for all values of one index, and others for
-// each value of another one, as a product of matrices does for each of its rows.
+// againFor reports whether a reduction reads the same elements for all values of row, but not of column, as
+// each row of a matrix product reads all elements of the other factor.
 func againFor(r *term.Reduction, row, column *term.Variable) bool {
 	found := false
 	r.Body.Walk(func(t *term.Term) {
@@ -83,8 +84,7 @@ func againFor(r *term.Reduction, row, column *term.Variable) bool {
 	return found
 }
 
-// mostParts returns into how many shares a group with a number of iterations is cut at most; 0 for any
-// number.
+// mostParts returns the maximum number of shares of a group with total iterations. 0 stands for any number.
 func mostParts(total int, all []narrow) (parts int) {
 	for _, x := range all {
 		if x.total == total && (parts == 0 || x.parts < parts) {

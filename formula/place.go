@@ -22,15 +22,15 @@ type layout struct {
 	task     int
 	tensors  []loops.Tensor
 	memory   [][]byte
-	given    []bool // whether the task reads the elements as input
-	wanted   []bool // whether the task must compute them
+	given    []bool // by tensor: whether the task reads the elements as input
+	wanted   []bool // by tensor: whether the task must compute the elements
 	places   map[int]bufferPlace
-	listed   bool // whether the code is to be listed
+	listed   bool // whether the code will be listed
 	// For kernels that compute tiles of rows: axes is the number of axes of a row. The other fields are
 	// results of derive.Rows.
 	axes    int
-	rows    []int                    // extents of these axes
-	touches map[int]region.Footprint // by tensor: what a row touches
+	rows    []int                    // extents of the axes of rows
+	touches map[int]region.Footprint // by tensor: the elements that a row accesses
 }
 
 // gradientIn reports whether the task reads the gradient of a slot.

@@ -24,7 +24,7 @@ type Run struct {
 	// task.
 	Host error
 
-	code loops.Code // nil if the interpreter computes the task
+	code loops.Code // nil if the interpreter runs the task
 
 	signature  *task.Signature
 	use        *program.Use

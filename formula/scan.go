@@ -13,14 +13,14 @@ import (
 type scan struct {
 	*term.Scan
 	kind        reduction.Kind
-	around      func(f *frame, visit func(*frame)) // loops over the batch indices
+	around      func(f *frame, visit func(*frame)) // runs the loops over batch indices
 	present     int                                // frame slot of the result's index
 	over        int                                // frame slot of the reduced index
-	weight      int                                // how many operations an element takes
+	weight      int                                // number of operations per element
 	first, last func(*frame) int                   // the range of the result's index
 	lo, hi      func(*frame) int
-	guard       func(*frame) bool    // nil if there is none
-	real        func(*frame) float64 // the body: real, integer or neither
+	guard       func(*frame) bool    // nil if all elements count
+	real        func(*frame) float64 // code of the body: real or integer; both nil for count
 	integer     func(*frame) int
 }
 

@@ -215,10 +215,10 @@ type rowBody struct {
 	loopBody
 	rows    []int
 	checked []checkedIndices
-	before  []int    // groups that come before all rows
-	by      [][2]int // ranges of groups that go row by row
+	before  []int    // groups that run once, before all rows
+	by      [][2]int // ranges of groups that run for each row
 	mu      sync.Mutex
-	ran     atomic.Uint64 // the run in which the groups before all rows ran last
+	ran     atomic.Uint64 // the last run in which the groups of before ran
 }
 
 // checkedIndices is an integer tensor with a bound. A tile checks the elements in its footprint.

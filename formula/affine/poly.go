@@ -20,17 +20,17 @@ type Atom interface {
 // Poly is an immutable polynomial: a sum of products of atoms. Two integers are equal if their polynomials
 // are. A nil polynomial is an unknown integer, and operations on it return nil.
 type Poly[A Atom] struct {
-	products []*Product[A]  // in no order, no two of equal keys
-	index    map[string]int // of products by key, if there are more than few
+	products []*Product[A]  // in no order; keys are unique
+	index    map[string]int // key -> product, if there are many products
 	limits   *Limits
-	wrapped  bool // whether 64 bits did not hold a coefficient
+	wrapped  bool // whether a coefficient overflowed 64 bits
 }
 
 // Limits bound the size of polynomials. The result of an operation is nil if it exceeds them, or if a
 // coefficient overflows 64 bits. Without limits, coefficients wrap around.
 type Limits struct {
-	Products int // in a sum
-	Key      int // the bytes of the keys in a product
+	Products int // maximum number in a sum
+	Key      int // maximum size of a product's key, in bytes
 }
 
 // few is the number of products up to which a polynomial is searched linearly, which takes less time and

@@ -11,7 +11,7 @@ import (
 // builtin is a function that all formulas have, such as exp or ceildiv, with its type rule.
 type builtin struct {
 	usage string
-	args  []kinds // of the arguments
+	args  []kinds // kinds of the arguments
 	// eval infers the kinds and, for integers, the symbolic value of a call. Its arguments have the kinds in
 	// args. A nil eval means that the result is a float.
 	eval func(f *formula, n *expr.Call, args []value) value

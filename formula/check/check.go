@@ -19,7 +19,7 @@ const (
 // may refer. Expressions, roles and types are the texts of the spec, or "" where the spec omits them.
 type Operator struct {
 	Name     string
-	Module   string // the path of the module; "" of that of the runtime
+	Module   string // path of the module that declares it; "" for the module of the runtime
 	Kind     string
 	Formula  string
 	Slots    []*Slot
@@ -27,7 +27,7 @@ type Operator struct {
 	Args     []*Arg
 	Dims     []Dim
 	Requires []string // conditions that hold in every use
-	Backward bool     // whether it has a task backward
+	Backward bool     // whether it has a backward task
 	// Scope resolves the names of the formula. It may be nil for an operator that another formula applies.
 	Scope Scope
 	// Partial says that some declarations could not be read. Then only the syntax of the formula is checked.
@@ -46,18 +46,18 @@ type Scope interface {
 type Slot struct {
 	Name  string
 	Role  string
-	Type  string   // a variable or an element type
-	Types []string // the element types that it may have; none if they are not known
+	Type  string   // a dtype variable or an element type
+	Types []string // the element types that the slot may have; empty if they are unknown
 	// Shape holds the elements of the shape as expressions of the spec, such as "N" or "X...". BadShape says
 	// that an element is neither a text nor a number.
 	Shape    []string
 	HasShape bool
 	BadShape bool
-	Each     []string // the dimensions that this slot binds, of each of its tensors
-	Present  string   // the condition under which it is there, or "caller"
+	Each     []string // dimensions that the slot binds, with a value for each of its tensors
+	Present  string   // condition under which the slot is present, or "caller" if the caller decides
 	Variadic *Variadic
-	Below    string // the bound of its elements
-	Except   string // the one value that is not below it
+	Below    string // exclusive upper bound of the elements, as an expression
+	Except   string // the one value that Below does not bound
 	// Written says that a task writes the tensor of this input or weight.
 	Written bool
 	// Trainable says that the tensor has a gradient.
@@ -76,25 +76,25 @@ type Attr struct {
 	Type     string
 	List     bool
 	Optional bool
-	Default  any      // nil if it must be given; an int64 of an integer
-	Values   []string // of an enum of its own
-	Enum     *Enum    // nil if it is none that is shared, or one that is not known
+	Default  any      // nil if the attribute is required; an int64 for integers
+	Values   []string // values of an enum that the attribute itself declares
+	Enum     *Enum    // the shared enum; nil if the type is another one, or an unknown enum
 	EnumName string
 	Fields   []*Attr
-	Len      int64 // of a list, if HasLen
+	Len      int64 // length of the list, if HasLen
 	HasLen   bool
-	Slot     *Slot  // of an axis: whose dimension it is; nil if no slot has it
-	Binds    string // of an axis: the dimension
-	End      bool   // of an axis: it is the end of a range
+	Slot     *Slot  // of an axis: the slot whose dimension it selects; nil if there is none
+	Binds    string // of an axis: the dimension that it binds
+	End      bool   // of an axis: whether it is the end of a range of axes
 }
 
 // Arg is an argument of tasks, such as a learning rate or the seed.
 type Arg struct {
 	Name     string
-	Type     string // in Go; "" if its source determines it
+	Type     string // type in Go; "" if From determines it
 	From     task.Source
-	Kind     expr.Kind // of the expression from which it comes
-	Holds    expr.Kind // Int, Float or Bool if formulas can compute with its values, else Unknown
+	Kind     expr.Kind // kind of the expression from which the value comes
+	Holds    expr.Kind // Int, Float or Bool if formulas can compute with the values; otherwise Unknown
 	Variadic *Variadic
 }
 
@@ -102,7 +102,7 @@ type Arg struct {
 type Dim struct {
 	Name string
 	Text string
-	X    expr.Node // Text as an expression with types; nil if it is wrong
+	X    expr.Node // Text, parsed and typed; nil if it has an error
 }
 
 // Enum is an enum that attributes of several operators share.
@@ -134,24 +134,24 @@ type Finding struct {
 	About string
 }
 
-// Own is an intermediate tensor: one that statements of the formula define and that is no slot.
+// Own is an intermediate tensor, which statements of the formula define and which is no slot.
 type Own struct {
 	Name     string
-	Pos, End int      // where the formula gives it first
-	Shape    []string // as that of a slot in a spec
-	Kind     string   // what its elements are, such as "integer"; "" if that is not known
+	Pos, End int      // position of its first definition
+	Shape    []string // as in the spec of a slot
+	Kind     string   // kind of its elements, such as "integer"; "" if unknown
 }
 
 // Index is a place where a formula binds an index variable.
 type Index struct {
-	Name     string // with primes
+	Name     string // including primes
 	Pos, End int
-	Range    string // what the index ranges over: N... of a run, or 0 .. K
+	Range    string // its range, such as 0 .. K, or N... for an index of a run
 }
 
 // Facts are results of the check that tools show: intermediate tensors and the ranges of indices.
 type Facts struct {
-	Own     []Own // the tensors that are the formula's own
+	Own     []Own // intermediate tensors
 	Indices []Index
 }
 
@@ -176,10 +176,10 @@ type session struct {
 	module   Module
 	formulas map[*Enum]*formula
 	findings []Finding
-	indices  []Index   // of the formula that is checked
-	main     *formula  // the formula that is checked
-	place    expr.Node // the statement, or the function, that is checked
-	gaveUp   bool      // whether it was reported that there are too many steps
+	indices  []Index   // of the formula that is being checked
+	main     *formula  // the formula that is being checked
+	place    expr.Node // the statement or the function that is being checked
+	gaveUp   bool      // whether the error that the check takes too many steps was reported
 }
 
 func newSession(module Module) *session {

@@ -38,38 +38,38 @@ type formula struct {
 	text string
 
 	functions map[string]*expr.Function
-	tensors   map[string]*tensor // slots, and values that statements give
+	tensors   map[string]*tensor // slots, and tensors that statements define
 	order     []*tensor
-	states    map[string]bool              // operands that a task changes
-	each      map[string]*Slot             // dimensions that differ between the tensors of a slot
-	ranges    map[string]*extent           // of indices that are not named after a dimension
-	ranging   map[string][]*expr.Statement // that say what such an index ranges over, so far
-	used      map[string]bool              // names that the formula uses
-	lets      map[string]value             // dimensions
-	cuts      map[part][2]*poly            // the bounds of slices
+	states    map[string]bool              // operands that a task writes
+	each      map[string]*Slot             // dimensions that differ between the tensors of a variadic slot
+	ranges    map[string]*extent           // of indices that are not named for a dimension
+	ranging   map[string][]*expr.Statement // by such an index: the statements so far that declare its range
+	used      map[string]bool              // names that the formula refers to
+	lets      map[string]value             // values of dimensions
+	cuts      map[part][2]*poly            // bounds of slices
 
 	info      map[string]*info
-	equals    map[string]poly   // atoms that equal something else
-	quotients map[string]bool   // atoms of quotients without a rest
-	sizes     map[string]*run   // atoms that are the sizes of parts of runs
-	joined    map[string][]elem // runs that stand for several elements of a shape, in operators that are applied
+	equals    map[string]poly   // atom -> a polynomial that is known to be equal
+	quotients map[string]bool   // atoms of quotients without a remainder
+	sizes     map[string]*run   // atom that is the product of a part's extents -> the part of the run
+	joined    map[string][]elem // of an applied operator: run -> the elements of a shape that it matches
 	required  []expr.Node       // the conditions of [require]
-	root      *frame            // in which they hold
+	root      *frame            // frame in which these conditions hold
 
-	divided    map[*expr.Binary]bool // quotients of integers in functions: whether they are part of an index
+	divided    map[*expr.Binary]bool // quotients of integers in functions -> whether they are in a subscript
 	broken     map[string]bool       // functions with an error
-	active     []string              // functions that are being applied
-	defining   bool                  // a function is checked by itself
-	future     map[string]bool       // what statements give
-	wanted     map[string]bool       // slots that a misspelled name means
-	unreadable bool                  // the text has errors
-	lost       map[string]bool       // names that lines with errors may give
-	steps      int                   // how many expressions may be evaluated, and how many steps proofs may take
+	active     []string              // functions whose calls are being checked
+	defining   bool                  // whether a function is checked without a call
+	future     map[string]bool       // names that some statement defines
+	wanted     map[string]bool       // slots whose names were misspelled
+	unreadable bool                  // whether the text has syntax errors
+	lost       map[string]bool       // names that lines with errors may define
+	steps      int                   // remaining evaluations of expressions, and remaining steps of proofs
 	proofs     int
-	calls      int      // of functions, so far
-	giving     []string // what the statement gives that is checked
+	calls      int      // number of calls of functions so far
+	giving     []string // targets of the statement that is being checked
 	checked    *expr.Statement
-	recurring  *recurring // of the statements that are checked, if some need each other
+	recurring  *recurring // of the statements that are being checked, if there are recurrences
 }
 
 func (c *session) newFormula(text string) *formula {

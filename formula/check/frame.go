@@ -20,7 +20,7 @@ func below(n poly) *extent { return &extent{los: []poly{constant(0)}, his: []pol
 // binding is an index that a left side, a reduction or a for clause binds. A binding of a run of indices may
 // be of a part of the run only, such as x[1:].
 type binding struct {
-	name string // with primes
+	name string // including primes
 	part part
 	extent
 }

@@ -17,7 +17,7 @@ type application struct {
 	fr      *frame
 	tensors map[string]*tensor // by slot
 	attrs   map[string]expr.Node
-	values  map[string]value // of the operator's attributes and dimensions
+	values  map[string]value // values of the applied operator's attributes and dimensions
 }
 
 // inline infers the value of an element of an applied operator's output, as in softmax(x, axis = 1)[n, k]. An

@@ -83,8 +83,9 @@ func (f *formula) newName(n expr.Node, name string) *expr.Error {
 	return nil
 }
 
-// misspelled returns an error if the name of a new tensor is nearly that of an undefined output or saved
-// slot. It does so only if an index of the left side has no range, as happens when the slot was meant.
+// misspelled returns an error if the name of a new tensor is nearly that of an output or saved slot that is
+// not yet defined. It does so only if an index of the left side has no range, which is a sign that the slot
+// was meant.
 func (f *formula) misspelled(n *expr.Read) *expr.Error {
 	var names []string
 	for _, t := range f.order {

@@ -121,7 +121,7 @@ type proof struct {
 	*formula
 	fr    *frame
 	steps int
-	tried map[string]bool // what was not proved so far
+	tried map[string]bool // polynomials for which the search failed so far
 }
 
 // nonnegative reports whether p >= 0 is provable with the ranges and conditions that hold at fr.

@@ -12,7 +12,7 @@ import (
 type recurring struct {
 	groups []*expr.Recurrence
 	reads  []*earlier
-	quiet  bool // kinds are looked for, and nothing is noted
+	quiet  bool // kinds are inferred, and no reads are recorded
 }
 
 // earlier is a read of a tensor of a recurrence by a statement of the same recurrence.
@@ -20,7 +20,7 @@ type earlier struct {
 	node  *expr.Read
 	of    *tensor
 	by    *expr.Statement
-	items []item // nil if the element is not read by its indices
+	items []item // the subscripts; nil if the element is read by its flat index
 	fr    *frame
 }
 

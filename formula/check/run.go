@@ -9,14 +9,14 @@ import (
 // run is a list of integers of symbolic length: the extents of the dimensions X..., or one index for each of
 // them.
 type run struct {
-	text  string // the extents, as an expression of [dims] in one form for all that are equal
-	rank  poly   // how many
+	text  string // the extents as a canonical expression of [dims], equal for equal runs
+	rank  poly   // number of integers
 	size  poly   // the product of the extents
-	index bool   // indices that range over the extents, rather than the extents
+	index bool   // whether the integers are indices that range over the extents
 	each  bool   // a list with a run for each tensor of a variadic slot
-	whole *run   // the run that text is X[a:b] of, or nil
-	lo    poly   // a
-	hi    poly   // b
+	whole *run   // X if text is X[lo:hi], or nil
+	lo    poly
+	hi    poly
 }
 
 // named returns a run with symbolic rank and size: nothing is known about it but its text. It returns nil if

@@ -10,18 +10,18 @@ import (
 // tensor is a slot, an intermediate tensor, or a scalar that the formula defines.
 type tensor struct {
 	name   string
-	node   expr.Node // where the formula gives it first
-	slot   *Slot     // nil for a value that is no slot
-	elems  []elem    // the shape; that of a variadic slot depends on the number of the tensor
-	shape  []string  // that of a value that is no slot, as a spec says it
-	known  bool      // whether elems is the shape
+	node   expr.Node // its first definition
+	slot   *Slot     // nil if the tensor is no slot
+	elems  []elem    // the shape; for a variadic slot it may depend on the number of the tensor
+	shape  []string  // the shape in the syntax of a spec, if the tensor is no slot
+	known  bool      // whether elems is known
 	kinds  kinds     // of its elements
-	int    poly      // of a scalar integer
-	within *extent   // of an integer: what bounds its value
-	except poly      // of an integer: the one value outside of within that is allowed; nil if there is none
-	scalar bool      // without an index, and no slot
-	bad    bool      // a statement that gives it has an error
-	ahead  bool      // statements of a recurrence may read it before one gives it
+	int    poly      // value of a scalar integer
+	within *extent   // of integers: bounds of the elements
+	except poly      // of integers: the one value outside of within that elements may have, or nil
+	scalar bool      // whether it has no index and is no slot
+	bad    bool      // whether a statement that defines it has an error
+	ahead  bool      // whether statements of a recurrence may read it before its definition
 	by     []*expr.Statement
 }
 

@@ -18,7 +18,7 @@ const (
 	kString
 	kEnum
 	kDType
-	kRun // dims, or a run of indices
+	kRun // a run of extents or of indices
 	kSlot
 	kRecord
 	kOther // lists and arguments, which only has and tasks use
@@ -39,9 +39,9 @@ var kindsOf = map[expr.Kind]kinds{expr.Unknown: kAny, expr.Int: kInt, expr.Float
 type value struct {
 	kinds kinds
 	typ   expr.Type // of an attribute or a string
-	run   *run      // of dims and of a run of indices; nil if unknown
+	run   *run      // of extents or indices; nil if unknown
 	int   poly      // of an integer; nil if unknown
-	index bool      // an index as it is bound, or 0
+	index bool      // whether it is a bound index itself, or the constant 0
 }
 
 func integer(p poly) value { return value{kinds: kInt, int: p} }

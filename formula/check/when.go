@@ -10,10 +10,10 @@ import (
 // cases enumerates all combinations of values of the attributes on which conditions depend.
 type cases struct {
 	*formula
-	names   []string            // attributes, and present(slot)
-	domains map[string][]string // what each may be
-	value   map[string]string   // what each is
-	opaque  bool                // whether other conditions count as booleans of their own
+	names   []string            // attributes, and present(slot) for slots
+	domains map[string][]string // possible values of each
+	value   map[string]string   // value of each in the current case
+	opaque  bool                // whether other conditions count as boolean variables
 }
 
 // Values of optional attributes: absent if the attribute is absent, and other for all values of an attribute
@@ -67,8 +67,8 @@ func (f *formula) exhaustive(t *tensor) {
 	c.each(0, func() bool { return c.check(t) })
 }
 
-// collect adds the attributes on which condition n depends to the enumeration. It returns false if n depends
-// on anything else.
+// collect adds the attributes on which condition n depends to those whose values are enumerated. It returns
+// false if n depends on anything else.
 func (c *cases) collect(n expr.Node) bool {
 	switch n := n.(type) {
 	case *expr.Unary:

@@ -16,7 +16,7 @@ type Window func(index int) (lo, hi int)
 // along the axis of the operand.
 type Touch struct {
 	Index, Lo, Hi int
-	Any           bool // the range depends on values of tensors
+	Any           bool // the range depends on elements of tensors
 }
 
 // most bounds the number of index values that hull enumerates for one read.
@@ -49,7 +49,7 @@ type boxes struct {
 	window     Window
 	seen       map[int]bool
 	hulls      map[int][2]int // by result index: the hull of its reads
-	partial    bool           // some reads could not be followed: hulls are incomplete
+	partial    bool           // whether some reads were not followed, so that hulls are incomplete
 	wrong      *Touch
 }
 

@@ -31,7 +31,7 @@ type loops struct {
 	lengths []*term.Term
 	shares  []*term.Term                  // by loop: n if a guard x % n == 0 keeps one of n iterations
 	middle  map[*term.Variable]*term.Term // the middle value of each index, for bounds of inner loops
-	full    bool                          // count searches in full
+	full    bool                          // whether a reduction whose guard reads tensors counts all iterations
 }
 
 // within returns the nest with loops over vars added inside. A guard x % n == 0 divides their trip count by

@@ -32,7 +32,7 @@ type Gradient struct {
 	// Scatter is set for the inputs and weights whose gradient has scatter-add statements.
 	Scatter map[int]bool
 
-	giver map[int][]*program.Statement // by tensor; nil before it is asked for
+	giver map[int][]*program.Statement // by tensor; nil before the first query
 }
 
 // Gradients derives the gradients of the program's trainable tensors. given lists the outputs whose
@@ -103,11 +103,11 @@ type deriver struct {
 	p        *program.Program
 	forward  []*program.Statement
 	slopes   *program.Slopes
-	counts   *term.Term              // if the present statement is masked: its seed is not 0; else nil
+	counts   *term.Term              // the condition that the seed is not 0, if the current statement is masked; otherwise nil
 	found    map[int][]*contribution // by tensor
 	adjoints map[int]*adjoint        // by tensor that statements define
 	names    map[string]int
-	size     int // the number of terms derived so far
+	size     int // number of terms derived so far
 	out      *Gradient
 }
 

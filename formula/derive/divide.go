@@ -31,10 +31,10 @@ func (e Effect) String() string {
 type state uint8
 
 const (
-	same  state = iota // all of it, and all devices have the same
-	vary               // its own part
-	part               // a term of a sum over all devices
-	wrong              // something else
+	same  state = iota // each device has the whole value
+	vary               // each device has its part of the value
+	part               // the value is the sum of the values of all devices
+	wrong              // the value on a device is none of these
 )
 
 // Divide returns the effect of partitioning the dimension named symbol, by data flow of states through the
@@ -52,12 +52,12 @@ type divider struct {
 	symbols map[string]bool
 	vars    map[*term.Variable]bool
 	axes    map[Axis]bool
-	derived map[string]bool // symbols that may differ in a part, though they are not in the set
-	joined  bool            // whether the set is one of Divisions
-	inside  []bool          // by tensor: whether it may be divided in blocks
-	once    int             // 1 + a tensor that one device has, and of which others have zeros; 0 for none
+	derived map[string]bool // symbols outside of the sets whose values may differ between devices
+	joined  bool            // whether the sets come from Divisions
+	inside  []bool          // by tensor: whether blocks of an axis may be divided
+	once    int             // 1 + the tensor that one device has while others have zeros; 0 for none
 	states  []state         // by tensor
-	seen    []bool          // whether a statement gave elements
+	seen    []bool          // by tensor: whether a statement has defined elements
 }
 
 func newDivider(p *program.Program) *divider {

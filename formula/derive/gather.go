@@ -7,18 +7,18 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// equation is x == e, for one subscript: x is an expression of the indices of the element whose gradient is
-// wanted, and e an expression of the variables of a contribution.
+// equation is x == e, for one subscript. x is an expression of the indices of the element whose gradient is
+// derived, and e an expression of the variables of a contribution to that gradient.
 type equation struct{ x, e *term.Term }
 
-// solution is the result of solving one equation for variables of a contribution.
+// solution is an equation of a contribution to a gradient, solved for some of the contribution's variables.
 type solution struct {
-	values     map[*term.Variable]*term.Term   // of solved variables
-	ranges     map[*term.Variable][]*term.Term // the conditions that the values are in range
-	conditions []*term.Term                    // further conditions that a solution exists
-	equations  []equation                      // that replace the solved equation
-	vars       []*term.Variable                // fresh variables that values depend on
-	left       []*term.Variable                // the variables that remain, in topological order of their ranges
+	values     map[*term.Variable]*term.Term   // by solved variable
+	ranges     map[*term.Variable][]*term.Term // by solved variable: the conditions that its value is in range
+	conditions []*term.Term                    // further conditions for a solution to exist
+	equations  []equation                      // equations that replace the solved one
+	vars       []*term.Variable                // new variables on which values depend
+	left       []*term.Variable                // variables that are not solved, in topological order of their ranges
 }
 
 // gather rewrites contribution c to the gradient of tensor t as a function of the element's indices at: a sum

@@ -8,7 +8,7 @@ import (
 // Sharing says whether a result may reuse the memory of an operand, and under which conditions.
 type Sharing uint8
 
-// The levels of sharing, each less restrictive than the one before.
+// Each allows reuse under fewer conditions than the one before.
 const (
 	// Apart: no reuse, since a statement reads an element after its memory was overwritten.
 	Apart Sharing = iota

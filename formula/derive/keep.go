@@ -10,7 +10,7 @@ import (
 // axisOf is an axis of a temporary. It stores the value at index i at offset i - first.
 type axisOf struct {
 	of     *term.Variable
-	first  *term.Term // an expression of outer indices; 0 if the axis begins at index 0
+	first  *term.Term // start of the axis's index, an expression of outer indices; 0 for most
 	extent *term.Term
 }
 

@@ -15,13 +15,14 @@ const Anywhere = math.MinInt
 // Reads enumerates the elements on which elements of results depend, for the extents of a use.
 type Reads struct {
 	p *program.Program
-	// given holds the statements by the tensor that they define.
+	// given maps a tensor to the statements that define it.
 	given map[int][]*program.Statement
-	// outside reports whether the search ends at a tensor.
+	// outside reports whether elements of a tensor are visited, and not followed to the statements that
+	// define them.
 	outside func(tensor int) bool
 	visit   func(tensor int, at []int)
-	seen    map[string]bool // the elements of other tensors that were followed
-	left    int             // how many combinations of indices are still tried
+	seen    map[string]bool // elements of other tensors that were followed so far
+	left    int             // combinations of indices that may still be tried
 }
 
 // NewReads returns an enumeration of the elements that statements read. It calls visit for elements of

@@ -48,12 +48,12 @@ type rows struct {
 	p      *program.Program
 	local  func(t int) bool
 	given  map[int]bool // tensors that statements define
-	before map[int]bool // those that come before all rows
+	before map[int]bool // tensors that are computed before all rows
 	over   []int
 	of     map[int]region.Footprint
-	boxes  map[int][][2]end // of tensors that are read: per axis, the lower end and the upper one, inclusive
+	boxes  map[int][][2]end // of tensors that are read: by axis, inclusive lower and upper bounds
 	vars   []*term.Variable // the indices of the row, in the current statement
-	early  int              // the tensor that must come before all rows; -1 for none
+	early  int              // the tensor that must be computed before all rows; -1 for none
 }
 
 // nested bounds the depth at which bounds of indices depend on other indices.

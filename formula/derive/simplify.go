@@ -438,7 +438,7 @@ type factors struct {
 	// quotient may be a normal number although x and y overflow or underflow, so the pair stays together,
 	// unless only the denominator is hoisted out of a sum.
 	ratios  []ratio
-	dropped bool // whether a power of 2 was above and below
+	dropped bool // whether a power of 2 was canceled
 }
 
 type ratio struct {

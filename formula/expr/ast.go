@@ -13,17 +13,17 @@ import (
 type Kind uint8
 
 const (
-	Unknown Kind = iota // of an expression with an error that is reported elsewhere; fits every type
+	Unknown Kind = iota // an expression with an error that is reported elsewhere; fits every type
 	Int
 	Float
 	Bool
 	String
 	Enum
 	DType
-	Dims // a list of integers: extents, axes
+	Dims // a list of integers, such as extents or axes
 	Record
 	Slot      // a tensor slot, as the argument of present
-	OtherList // a list of values other than integers, for has and len only
+	OtherList // a list of other values than integers, which only has and len take
 	Argument  // an argument of tasks, which no expression can use
 	Shapes    // a run of dimensions for each tensor of a variadic slot
 )
@@ -77,7 +77,7 @@ type Node interface {
 type base struct {
 	pos, end int
 	typ      Type
-	value    constant.Value // of a numeric constant expression; else nil
+	value    constant.Value // value of a constant numeric expression; otherwise nil
 }
 
 func (b *base) Pos() int      { return b.pos }
@@ -159,7 +159,7 @@ type Named struct {
 type Inline struct {
 	base
 	Call   *Call
-	Output string // a slot; "" for the first output
+	Output string // name of the output slot; "" for the first output
 	At     []Node
 }
 
@@ -194,7 +194,7 @@ type In struct {
 	X    Node
 	List []Node
 	Word string // the word for element types, such as floating, in place of the list; "" if the list is written out
-	At   int    // where the word begins
+	At   int    // byte offset of the word
 }
 
 // List is a list [Elems...] of integers, of type Dims.
@@ -210,7 +210,7 @@ type Read struct {
 	base
 	Name    string
 	NameEnd int      // byte offset of the end of the name
-	Old     bool     // old.Name: the value before the task
+	Old     bool     // whether it is old.NAME: the value before the task
 	Groups  [][]Node // one or two lists of subscripts
 	Else    Node     // the default out of bounds; nil if the element must be in bounds
 }
@@ -250,7 +250,7 @@ const (
 	Dim
 	TypeVar
 	SlotName
-	Position // an index of a reduction, or i, the number of a variadic slot's tensor
+	Position // the index of a reduction; or i, the number of a tensor in a variadic slot
 )
 
 // Symbol is the declaration that a name refers to.
@@ -272,8 +272,8 @@ type Error struct {
 	Code     Code
 	Message  string
 	Hint     string
-	Name     string // of UnknownName: the unknown name
-	Old, New string // a suggestion: replace Old at Pos by New; both may be ""
+	Name     string // the unknown name, if the code is UnknownName
+	Old, New string // suggested edit: replace Old at Pos by New; both "" if there is none
 	// Operators names the operators that the formula inlines at this position. The cause may be in their
 	// specs.
 	Operators []string

@@ -31,7 +31,7 @@ type Statement struct {
 	Pos     int
 	Targets []Node
 	X       Node
-	For     []*Binder // ranges of left-side indices that no shape implies
+	For     []*Binder // ranges of indices of the left side that no shape implies
 	When    Node      // the condition of the statement, or nil
 	// Surrogate marks a gradient that deliberately differs from the derivative, by "as surrogate".
 	Surrogate bool

@@ -28,7 +28,7 @@ type parser struct {
 	tok     token
 	at      int
 	depth   int
-	formula bool // the text is part of a formula
+	formula bool // whether the text is part of a formula
 }
 
 var operators = []string{"==", "!=", "<=", ">=", "&&", "||", "+", "-", "*", "/", "%", "<", ">", "!", "?", ":", "(", ")", "[", "]", ",", "."}

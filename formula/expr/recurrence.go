@@ -8,7 +8,7 @@ import (
 // Recurrence is a group of mutually dependent values: the statements that define them read each other's
 // elements, or their own, as in h[t] = a * (h[t - 1] else 0) + x[t].
 type Recurrence struct {
-	Names map[string]bool // of the values
+	Names map[string]bool // names of its tensors
 	// First and Last are the numbers of the first and the last statement of the group. Other statements may
 	// stand between them.
 	First, Last int

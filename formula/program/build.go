@@ -18,29 +18,29 @@ type builder struct {
 	env         *environment
 	callees     map[string]*callee
 	inlined     map[string]int // the output tensors of inlined operators, by application.key and output
-	prefix      string         // of the names of tensors; "" unless the formula is inlined
+	prefix      string         // of names of tensors; "" unless the formula is inlined
 	functions   map[string]*expr.Function
 	conditional map[*expr.Function]bool // memo of hasConditions
 	slots       map[string]*Slot
 	names       *names
-	assigned    map[string]bool      // names that the formula gives its own values, which no temporary may take
-	counts      map[string]int       // the number of values that the caller passes for an argument
-	listed      []string             // dimensions with a value for each tensor of a variadic slot
-	ranges      map[string]extent    // the ranges of names that index no dimension, from their first use on
-	perTensor   map[string]bool      // those that range over a listed dimension
+	assigned    map[string]bool      // names that statements of the formula define, which no temporary may have
+	counts      map[string]int       // variadic argument -> number of values that the caller passes
+	listed      []string             // dimensions that have a value for each tensor of a variadic slot
+	ranges      map[string]extent    // ranges of indices that subscript no dimension, by name, from their first use on
+	perTensor   map[string]bool      // indices that range over a listed dimension
 	written     []*expr.Statement    // all statements of the formula
-	seeking     bool                 // the range of an index is looked for in them
+	seeking     bool                 // whether the range of an index is being searched in these
 	pairs       map[int]pairOf       // tensors defined as max + log of a logsumexp, see relative
 	seconds     map[int]bool         // tensors that hold the log of such a pair
-	hoisted     []hoisted            // temporaries of the present statement
+	hoisted     []hoisted            // temporaries of the current statement
 	depth       int                  // of nested inlining
 	applied     []string             // the call stack of formula functions
-	spans       *term.Spans          // what integers of indices, extents and attributes may be
-	far         map[*term.Term]error // of integers that near has looked at
-	unsettled   bool                 // comparisons of symbols stay conditions
-	deciding    bool                 // real symbols have their values in comparisons
-	size        int                  // the number of expressions evaluated so far
-	length      int                  // and of those the present statement's
+	spans       *term.Spans          // intervals of integers of indices, extents and attributes
+	far         map[*term.Term]error // memo of near
+	unsettled   bool                 // whether comparisons of symbols are not folded
+	deciding    bool                 // whether real symbols have their values in comparisons
+	size        int                  // number of expressions evaluated so far
+	length      int                  // number of those in the current statement
 }
 
 // extent is the half-open range of an index, or the ranges of the indices of a run.
@@ -54,7 +54,7 @@ type scope struct {
 	params map[string]value // arguments of a function, and the tensor number of a variadic slot
 	vars   map[string]*term.Variable
 	bound  []*term.Variable // indices of the enclosing loops, outermost first
-	partly bool             // the expression is conditional, so it may not be evaluated
+	partly bool             // whether the expression is conditional, and may not be evaluated
 }
 
 // inner returns the scope inside a reduction.

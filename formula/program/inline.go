@@ -16,7 +16,7 @@ import (
 // callee is an operator that formulas can inline.
 type callee struct {
 	task.Callee
-	formula *expr.Formula // parsed at the first inlining; nil before
+	formula *expr.Formula // parsed formula; nil before the first inlining
 }
 
 // application is a call of an operator on tensors, within a formula.

@@ -13,10 +13,10 @@ import (
 type Pair struct {
 	Use     *Use
 	Other   task.Callee
-	Attrs   map[string]any    // of Other, as encoding/json decodes them, with json.Number
-	Tensors map[string]string // from input slots of Other to slots of Use
-	Shapes  map[string][]int  // of slots that are absent in Use, but present in the pair
-	Output  string            // the slot of Other
+	Attrs   map[string]any    // attributes of Other, as encoding/json decodes them with json.Number
+	Tensors map[string]string // input slot of Other -> slot of Use
+	Shapes  map[string][]int  // shapes of slots that are absent in Use but present in the pair
+	Output  string            // the output slot of Other
 }
 
 // Build returns the program of both operators, and the tensor of Other's slot Output.

@@ -23,7 +23,7 @@ type Program struct {
 	// or reads. Backward holds the definitions of these gradients and the statements that only they need.
 	Grads    map[int]int
 	Backward []*Statement
-	use      *Use // that the program was built from
+	use      *Use // the use from which the program was built
 }
 
 // Local is a tensor of a program: the tensor of a slot, an intermediate tensor that statements define, or the
@@ -34,13 +34,13 @@ type Local struct {
 	Kind  term.Kind
 	// Unsigned is set for elements of type uint64.
 	Unsigned bool
-	Slot     int // or -1
-	Number   int // among the tensors of a variadic slot
-	Old      int // the tensor whose value before the task this one holds; or -1
+	Slot     int // number of the slot, or -1
+	Number   int // number among the tensors of a variadic slot
+	Old      int // the tensor of whose value before the task this is a copy; or -1
 	// Varies says that the elements have gradients: the tensor is trainable and of real numbers, or a
 	// definition of it depends on such a tensor.
 	Varies bool
-	Given  bool // a statement defines elements
+	Given  bool // whether a statement defines elements
 	// Stored says that the tensor must be materialized: its elements are compared with copies of them, as
 	// for the gradient of a maximum. A recomputed element may be rounded in another way, and equal none.
 	Stored bool
@@ -51,7 +51,7 @@ type Local struct {
 // Statement defines the element Left of a tensor for all values of Vars.
 type Statement struct {
 	Target int
-	Left   *term.Read // the element that is defined, without a default
+	Left   *term.Read // the element that the statement defines
 	Vars   []*term.Variable
 	Value  *term.Term
 	// Add says that Value is added to the element (scatter-add), for the values of Vars for which Guard

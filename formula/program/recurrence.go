@@ -11,8 +11,8 @@ import (
 // a * (h[t - 1] else 0) + x[t]. Elements at one value of the index depend on those at earlier values. The
 // statements of a block are adjacent. For each value of the index, they run in their order.
 type Recurrence struct {
-	Targets []int // the tensors that its statements give
-	Down    bool  // the index goes from its last value to the first
+	Targets []int // tensors that its statements define
+	Down    bool  // whether the index runs from its last value to the first
 }
 
 // Needs reports whether set holds for a tensor that the statement defines, or that another statement of its
@@ -41,9 +41,9 @@ func Together(statements []*Statement, i int) []*Statement {
 	return statements[lo:hi]
 }
 
-// Needed returns the statements on which the tensors in need depend, transitively and in their order. It
-// marks the tensors that they read in need. Tensors for which there returns true are available, so their
-// statements are left out. The remaining statements of a recurrence are ordered again, since they may no
+// Needed returns the statements on which the tensors in need depend, transitively, in their order. It adds
+// the tensors that they read to need. Statements of tensors for which there returns true are left out, since
+// these tensors are available. The remaining statements of a recurrence are ordered again, since they may no
 // longer depend on each other.
 func Needed(statements []*Statement, need []bool, there func(tensor int) bool) ([]*Statement, error) {
 	var kept []*Statement
@@ -117,8 +117,8 @@ func Ordered(statements []*Statement) ([]*Statement, error) {
 // ordering finds the strongly connected components of the graph of statements, by Tarjan's algorithm.
 type ordering struct {
 	statements  []*Statement
-	givers      map[int][]int // by tensor
-	needs       [][]int       // by statement: those that it needs
+	givers      map[int][]int // by tensor: the statements that define it
+	needs       [][]int       // by statement: the statements on which it depends
 	number, low []int
 	open        []bool
 	stack       []int
@@ -207,7 +207,7 @@ func (o *ordering) block(members []int) ([]*Statement, error) {
 type blocks struct {
 	statements []*Statement
 	inside     map[int]bool
-	place      map[int]int // by tensor: where the index stands
+	place      map[int]int // by tensor: the position of the index in its subscripts
 	down       bool
 }
 
@@ -363,9 +363,9 @@ func (b *blocks) reads(s *Statement, visit func(r *term.Read, holds []*term.Term
 type moment uint8
 
 const (
-	before moment = iota // at a value of the index that was before
-	now                  // at the same one
-	later                // at one that comes later, or that may
+	before moment = iota // at an earlier value of the index
+	now                  // at the same value
+	later                // at a later value, or at one that may be later
 )
 
 // when returns the time at which the element that r reads is defined, for a statement that runs at value v of

@@ -10,7 +10,7 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// reduction lowers a reduction. Without an index, as over an empty run, it is its body.
+// reduction lowers a reduction. A reduction without indices, as over an empty run, is lowered to its body.
 func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 	inner := sc.inner()
 	r := &term.Reduction{Kind: n.Kind, Part: -1}
@@ -267,8 +267,8 @@ func numbered(base string, i int) string {
 // programs with inlined operators have thousands of tensors, most of them with one base.
 type names struct {
 	taken map[string]bool
-	of    int            // how many tensors were added
-	next  map[string]int // the least number behind a base with which no tensor was seen
+	of    int            // number of tensors added so far
+	next  map[string]int // base -> the least number that may be free
 }
 
 func newNames() *names { return &names{taken: map[string]bool{}, next: map[string]int{}} }

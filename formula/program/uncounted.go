@@ -12,8 +12,8 @@ import (
 // gradient of an unused element is 0. It must stay 0 when it propagates to the definition of the element,
 // even if the derivative there is infinite or NaN.
 type Slopes struct {
-	uncounted []bool // by tensor: some elements may be unused
-	wild      []bool // by tensor: elements may be infinite or NaN although all inputs are finite
+	uncounted []bool // by tensor: whether some elements may be unused
+	wild      []bool // by tensor: whether elements may be infinite or NaN although all inputs are finite
 }
 
 // Slopes analyzes the program by data flow: unused elements backward, infinite or NaN elements forward.

@@ -21,13 +21,13 @@ type value struct {
 	run    *run
 	text   string           // an enum value or the name of an element type
 	fields map[string]value // of a record
-	known  bool             // text is set
+	known  bool             // whether text is set
 }
 
 // run is a list of the indices or of the extents of the dimensions X....
 type run struct {
 	items   []*term.Term
-	indices bool // of indices rather than extents
+	indices bool // whether the run holds indices, and not extents
 }
 
 func (v value) absent() bool { return v.node == nil && v.run == nil && v.fields == nil && !v.known }
@@ -37,17 +37,17 @@ func text(s string) value { return value{text: s, known: true} }
 // environment binds the names of an operator to their values in one use.
 type environment struct {
 	values map[string]value
-	attrs  map[string]bool    // names in values that are attributes
-	dims   map[string]string  // from index names to dimensions: "n" to "N"
-	lists  map[string][]value // by dimension: its value for each tensor of a variadic slot
+	attrs  map[string]bool    // names of attributes among values
+	dims   map[string]string  // name of an index -> dimension, such as "n" to "N"
+	lists  map[string][]value // dimension -> its values, by tensor of a variadic slot
 }
 
 // Use is one use of an operator: its formula with attributes, types and shapes.
 type Use struct {
 	Operator string
-	Formula  []string          // lines
+	Formula  []string          // lines of the formula
 	Parsed   *Parsed           // Formula after parsing; Build parses it if this is nil
-	Types    map[string]string // element types, by dtype variable
+	Types    map[string]string // dtype variable -> element type
 	Dims     map[string]any    // int, []int for a run, or [][]int for a run per tensor of a variadic slot
 	// Definitions holds the definitions of dimensions, as expressions. In an open program, such a dimension
 	// becomes its definition, unless the definition contains a division.
@@ -59,8 +59,8 @@ type Use struct {
 	Passed  []Passed
 	Slots   []*Slot
 	Callees []task.Callee // operators that the formula may inline
-	Derived bool          // leave out gradients by hand
-	Open    bool          // keep extents and integer attributes symbolic
+	Derived bool          // whether to leave out hand-written gradients
+	Open    bool          // whether extents and integer attributes stay symbolic
 	// Unsettled keeps all numeric attributes symbolic, and comparisons of symbols unfolded except in `when`.
 	// Such a program holds for other values of the symbols, too. It must be settled before it runs.
 	Unsettled bool
@@ -76,7 +76,7 @@ type Slot struct {
 	Tensors     []Operand
 
 	elements []shapeElement
-	listed   bool // the shape differs between its tensors
+	listed   bool // whether the shape differs between the tensors
 }
 
 // Operand is one tensor of a slot: its element type and shape, and the number of the slot.

@@ -34,7 +34,7 @@ const (
 type entry struct {
 	name       string
 	is         Class
-	join       *join   // the combiner; nil if there is none
+	join       *join   // the binary operation; nil if there is none
 	real       float64 // the identity for real numbers
 	whole      int     // the identity for integers
 	operations int     // floating-point operations per element, without those of the body

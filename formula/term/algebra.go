@@ -135,7 +135,7 @@ func WholeRatio(x, y *Term) *Term {
 	return out
 }
 
-// ratio returns x / y with the property Whole of quotient n.
+// ratio returns x / y in place of quotient n: like n, it may be one that rewrites must keep.
 func (n *Term) ratio(x, y *Term) *Term {
 	if n.Whole {
 		return WholeRatio(x, y)

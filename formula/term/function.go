@@ -90,7 +90,7 @@ var Functions = map[string]*Function{}
 // Functions that the compiler refers to by name.
 var Max, Min, Abs, Exp, Log, Pow, IsNaN, Normal *Function
 
-var powerOf2 *Function // binade
+var powerOf2 *Function // the function binade
 
 func init() {
 	for _, f := range table {

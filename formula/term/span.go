@@ -9,8 +9,8 @@ const deepest = 64
 // is unknown for integers that depend on elements of tensors, for operations without a rule, and if it
 // overflows int. An index with an empty range counts as its lower bound.
 type Spans struct {
-	InUse bool                      // whether symbols that count as unknown have their values in this use
-	Known map[*Term]affine.Interval // what is worked out, or nil: then shared terms are worked out each time
+	InUse bool                      // whether symbols that stand for all values have their values in this use
+	Known map[*Term]affine.Interval // memo of intervals by term; nil for no memo
 }
 
 // Of returns the interval of integer n.

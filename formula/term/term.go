@@ -59,12 +59,12 @@ type Term struct {
 	Kind      Kind
 	Name      string  // of a symbol
 	Int       int     // of an integer constant or a symbol; 1 for true
-	Unknown   bool    // of a symbol: an analysis must hold for all its values
+	Unknown   bool    // of a symbol: whether an analysis must hold for all its values
 	Float     float64 // of a real constant
 	Var       *Variable
 	Func      *Function
 	Args      []*Term
-	Whole     bool // of a quotient: the factors of the numerator may be too large or too small to be used alone
+	Whole     bool // of a quotient: whether factors of the numerator may overflow or underflow if they are divided one by one
 	Read      *Read
 	Reduction *Reduction
 }

@@ -14,7 +14,7 @@ const (
 	firstPointer = tailLanes + 4
 )
 
-// MostRows is the maximum number of rows of a call.
+// MostRows is the maximum number of rows in one call of Code.Run.
 const MostRows = 64
 
 // Compile generates the machine code of the loop. It returns nil if the platform is not supported or
