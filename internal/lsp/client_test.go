@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -77,6 +78,11 @@ func dial(t testing.TB, root string) *client {
 // connect starts a server and a client.
 func connect(t testing.TB, root string) *client {
 	here, there := net.Pipe()
+	return over(t, root, here, there)
+}
+
+// over is connect with the ends of a connection for the client and the server.
+func over(t testing.TB, root string, here, there io.ReadWriteCloser) *client {
 	c := &client{t: t, root: root, served: make(chan error, 1), published: map[string]protocol.PublishDiagnosticsParams{},
 		versions: map[string]int32{}, texts: map[string]string{}}
 	c.news = sync.NewCond(&c.mu)

@@ -45,9 +45,15 @@ func Serve(stream io.ReadWriteCloser, version string) error {
 	asked := s.shut
 	s.mu.Unlock()
 	s.work.Wait()
-	err := conn.Close()
-	if err == nil {
-		err = conn.Err()
+	closed := make(chan error, 1)
+	go func() { closed <- conn.Close() }()
+	var err error
+	select {
+	case <-s.exit: // no wait: nothing interrupts the read of a standard input that the client keeps open
+	case err = <-closed:
+		if err == nil {
+			err = conn.Err()
+		}
 	}
 	switch {
 	case asked:

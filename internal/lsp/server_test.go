@@ -1,10 +1,13 @@
 package lsp
 
 import (
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.lsp.dev/protocol"
 )
@@ -54,6 +57,38 @@ func TestWithoutWatches(t *testing.T) {
 	c := connect(t, files(t, scale))
 	if _, err := c.server.Initialize(t.Context(), &protocol.InitializeParams{Capabilities: protocol.ClientCapabilities{Workspace: &protocol.WorkspaceClientCapabilities{}}}); err != nil {
 		t.Errorf("a client that watches no files: %v", err)
+	}
+}
+
+// stuck is a stream that cannot be closed while it is read, such as a pipe on standard input.
+type stuck struct {
+	io.ReadWriter
+	left chan bool
+}
+
+func (s stuck) Close() error {
+	<-s.left
+	return nil
+}
+
+// The server ends at exit, also if the client keeps its end of the pipe.
+func TestExit(t *testing.T) {
+	here, there := net.Pipe()
+	left := make(chan bool)
+	t.Cleanup(func() { close(left); there.Close() })
+	c := over(t, files(t, scale), here, stuck{there, left})
+	if _, err := c.server.Initialize(t.Context(), &protocol.InitializeParams{}); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.end() }()
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("the server goes on after exit")
 	}
 }
 
