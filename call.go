@@ -17,11 +17,11 @@ import (
 // share memory among tensors, use several workers, and have gradients.
 type Call struct{ call *call.Call }
 
-// Operand is what a call takes or gives in a slot of the operator whose slots S numbers.
+// Operand is an operand of a call: the tensors or the values of a slot of the operator whose slots S numbers.
 type Operand[S ~int] struct{ operand call.Operand }
 
-// On gives a slot a tensor: its elements in row-major order, and its extents. A scalar has no extents. The
-// tensors of a variadic slot follow one another. The call reads and writes the slice itself.
+// On binds a tensor to a slot: its elements in row-major order, and its extents. A scalar has no extents. The
+// tensors of a variadic slot are bound in order. The call reads and writes the slice itself.
 func On[S ~int, T dtype.Element](slot S, elements []T, dims ...int) Operand[S] {
 	x := operand(slot)
 	x.Tensor, x.Elements = task.Operand{Type: dtype.Of[T](), Shape: slices.Clone(dims)}, len(elements)
@@ -31,7 +31,7 @@ func On[S ~int, T dtype.Element](slot S, elements []T, dims ...int) Operand[S] {
 	return Operand[S]{x}
 }
 
-// Argument gives an argument, from "call" in the spec, its values.
+// Argument sets an argument, from "call" in the spec, to its values.
 func Argument[S ~int](slot S, values ...any) Operand[S] {
 	x := operand(slot)
 	x.Values = append([]any{}, values...)

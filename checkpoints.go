@@ -23,14 +23,13 @@ type Checkpoints struct {
 	Keep int
 }
 
-// Position is where a training stands.
+// Position is a point of a training from which it can continue.
 type Position struct {
 	// Step counts the steps that the training has made.
 	Step int
-	// Notes hold what else the program wants to know when it goes on, such as the options that it must have
-	// again.
+	// Notes hold further data of the program, such as the options that must be the same when it continues.
 	Notes map[string]string
-	// Damaged says which newer checkpoints could not be read, if Resume had to take an older one.
+	// Damaged says which newer checkpoints could not be read, if Resume took an older one.
 	Damaged error
 }
 

@@ -20,8 +20,7 @@ type Program struct {
 	counter  *counter
 }
 
-// Value is what a run of a program gets: a tensor together with its elements, or an argument of a node with
-// its values.
+// Value is an operand of a run: a tensor with its elements, or an argument of a node with its values.
 type Value struct {
 	tensor graph.Tensor
 	node   *graph.Node // of an argument
@@ -40,8 +39,8 @@ func (v *Value) device() int {
 	return v.tensor.Device()
 }
 
-// With gives an input, or a variable, its elements in row-major order. A tensor of f16 or bf16 takes float32,
-// which are rounded.
+// With sets an input or a variable to its elements, in row-major order. A tensor of f16 or bf16 takes
+// float32, which are rounded.
 func With[T dtype.Element](t graph.Tensor, elements []T) Value {
 	return Value{tensor: t, feed: func(in *engine.Instance) error { return engine.Feed(in, t.Name(), elements) }}
 }
@@ -57,7 +56,7 @@ func Set[S ~int](n *graph.Node, slot S, values ...any) Value {
 	return Value{node: n, slot: name, feed: func(in *engine.Instance) error { return in.SetArg(n.Name, name, values...) }}
 }
 
-// SetUpdates gives an argument of an optimizer new values, as Set does, in the updates of all weights: a
+// SetUpdates sets an argument of an optimizer to new values, as Set does, in the updates of all weights: a
 // learning rate, for example.
 func SetUpdates[S interface {
 	~int
@@ -112,8 +111,8 @@ func (p *Program) lock() error {
 	return p.session.lock()
 }
 
-// Shape returns the shape of what Fetch returns. It is that of the tensor unless values decide how many of
-// its rows count, such as those of the output of nonzero: then the first extent is their number.
+// Shape returns the shape of the tensor that Fetch returns. It is the tensor's shape unless values decide how
+// many rows count, as in the output of nonzero: then the first extent is that number.
 func (p *Program) Shape(t graph.Tensor) ([]int, error) {
 	if err := p.lock(); err != nil {
 		return nil, err

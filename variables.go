@@ -26,8 +26,8 @@ type fileOptions struct {
 	convert bool
 }
 
-// Names gives variables other names in files: the keys are names of variables, the values names in files. A
-// model that another program has trained names its weights otherwise.
+// Names sets the names of variables in files: the keys are names of variables, the values names in files. A
+// model that another program has trained has other names for its weights.
 func Names(names map[string]string) FileOption { return func(o *fileOptions) { o.names = names } }
 
 // MaxFile makes SaveVariables write several files of at most so many bytes of tensors, unless a single tensor
@@ -211,10 +211,10 @@ func (s *Session) setVariables(path string, f *safetensors.File, o fileOptions) 
 	return nil
 }
 
-// CopyVariables gives variables the values that others have: the keys are names of variables, the values
-// names of those that they are copied from, of the same type and shape. A weight gets its moving average, for
-// example. All values are those from before the call, so two variables may change places. If something does
-// not fit, the error lists all of it, and no variable has changed.
+// CopyVariables copies variables: the keys are names of variables, the values names of the variables from
+// which they are copied, of the same type and shape. A weight gets its moving average, for example. All
+// values are those from before the call, so two variables may be exchanged. If something does not fit, the
+// error lists all of it, and no variable has changed.
 func (s *Session) CopyVariables(from map[string]string) error {
 	if err := s.lock(); err != nil {
 		return err

@@ -28,7 +28,7 @@ type memory struct {
 	left *int
 }
 
-// ErrLimit says that a formula takes more operations than the caller allows.
+// ErrLimit is the error of a formula that takes more operations than the caller allows.
 var ErrLimit = errors.New("the formula takes too many operations")
 
 // take subtracts the operations of a loop from the limit before the loop runs: a number of operations at each

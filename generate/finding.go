@@ -48,9 +48,9 @@ func (f Finding) Text() string {
 	return b.String()
 }
 
-// GitHub returns the finding as a command of GitHub's runners, which show it beside the lines of a change.
-// The file is relative to the module's root, which runners take for the root of the repository. Their
-// documentation gives the form and what must be escaped.
+// GitHub returns the finding as a workflow command of GitHub's runners, which show it beside the lines of a
+// change. The file is relative to the module's root, which is the root of the repository for runners.
+// Characters are escaped as GitHub documents.
 func (f Finding) GitHub() string {
 	message := f.Message
 	if f.Hint != "" {

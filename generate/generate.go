@@ -30,7 +30,7 @@ type Options struct {
 	Force bool
 	// Plugins run in addition to those of opgen.toml.
 	Plugins []Plugin
-	// Progress is told what the run does from now on, such as "checking specs". nil is told nothing.
+	// Progress is called with the next step of the run, such as "checking specs". It may be nil.
 	Progress func(stage string)
 }
 
@@ -62,11 +62,11 @@ type Result struct {
 	Unshown int
 	// Changes lists the files that differ, or that differed before Write.
 	Changes []Change
-	// Refused lists the changes that would overwrite or delete what opgen did not write. If there is one,
-	// nothing was written.
+	// Refused lists the changes that would overwrite or delete files that opgen did not write. If there are
+	// any, nothing was written.
 	Refused []Change
-	// Strays lists folders, relative to the module's root, whose generated files belong to no folder that
-	// opgen.toml names. They are left when it names another one. Nothing is removed there.
+	// Strays lists folders, relative to the module's root, with generated files that belong to no folder of
+	// opgen.toml. They remain when opgen.toml names another folder. opgen does not remove them.
 	Strays []string
 	// Operators is how many operators the module has.
 	Operators int

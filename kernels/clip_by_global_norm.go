@@ -41,8 +41,8 @@ func normOf(squares tensor.RW[float64]) float64 {
 	return math.Sqrt(sum)
 }
 
-// ForwardScale gives some tensors their elements. The factor follows from the sums, as a norm beyond the
-// range of T has one.
+// ForwardScale scales a share of the tensors' elements. The factor follows from the sums, since a norm may
+// exceed the range of T where its factor does not.
 func (ClipByGlobalNorm[T]) ForwardScale(_ *op.Ctx, a *clipbyglobalnorm.Forward[T], r op.Range) error {
 	factor := 1.0
 	if norm := normOf(a.Squares); !(norm <= a.Attrs.Limit) { // a NaN in one tensor makes all tensors NaN

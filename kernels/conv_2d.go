@@ -9,10 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/vec"
 )
 
-// Conv2d is the kernel of conv_2d. It convolves by matrix products. If filters lie one pixel apart, as many
-// do, tiles of the product read pixels from copies of its rows. Else the patches that filters see become the
-// columns of a matrix, for each image and group. Filters of groups of one channel are correlated with their
-// planes.
+// Conv2d is the kernel of conv_2d. It convolves by matrix products. If windows are one pixel apart, tiles of
+// the product read pixels from copies of image rows. Otherwise the windows become the columns of a matrix,
+// for each image and group (im2col). Filters of groups of one channel are correlated with their planes.
 type Conv2d[T dtype.Float] struct{}
 
 // convShape is the geometry of a convolution of one image and group.

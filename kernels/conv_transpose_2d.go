@@ -66,8 +66,8 @@ func gradPatches[T dtype.Float](cols tensor.RW[T], grad tensor.RO[T], s *transpo
 	return cols.Mat(0, s.patch, s.places)
 }
 
-// Forward computes the output of images and groups: what elements of the input give for the pixels of their
-// windows, summed for each pixel.
+// Forward computes the output of images and groups: each pixel is the sum of the contributions of the
+// elements whose window contains it.
 func (ConvTranspose2d[T]) Forward(ctx *op.Ctx, a *transposed.Forward[T], r op.Range) error {
 	s := transposedForward(a)
 	cols := a.Columns.Of(ctx.Worker)

@@ -55,8 +55,8 @@ func (Einsum[T]) ForwardLast(ctx *op.Ctx, a *einsum.Forward[T], r op.Range) erro
 	return nil
 }
 
-// BackwardFirst computes a share of the product of the first two inputs, and of the gradient of that of all
-// but the last.
+// BackwardFirst computes a share of the product of the first two inputs, and of the gradient of the product
+// of all inputs but the last.
 func (Einsum[T]) BackwardFirst(ctx *op.Ctx, a *einsum.Backward[T], r op.Range) error {
 	e, err := einsumBackward(ctx, a)
 	if err != nil {

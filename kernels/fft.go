@@ -48,8 +48,8 @@ func (Fft[T]) Forward(ctx *op.Ctx, a *fft.Forward[T], r op.Range) error {
 	return nil
 }
 
-// Backward transforms the conjugates of the gradients of lanes, of which the real part is the gradient of the
-// input.
+// Backward transforms the conjugate of the output's gradient along each lane. The real part of the result is
+// the gradient of the input.
 func (Fft[T]) Backward(ctx *op.Ctx, a *fft.Backward[T], r op.Range) error {
 	defer traced(a.Profiling, a.Transform)()
 	factor, p := factorOf(a.Attrs.Norm, a.Dims.R), placesOf(a.Transform, a.Work.Of(ctx.Worker))

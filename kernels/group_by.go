@@ -12,7 +12,7 @@ import (
 // GroupBy is the kernel of group_by.
 type GroupBy[T dtype.Float, L dtype.Index] struct{}
 
-// ForwardPlace gives assignments their rows.
+// ForwardPlace assigns rows of experts to assignments.
 func (GroupBy[T, L]) ForwardPlace(_ *op.Ctx, a *groupby.Forward[T, L], _ op.Range) error {
 	d := &a.Dims
 	vec.Fill(a.Source.Span(0, a.Source.Len()).WO(), routing.Dropped)

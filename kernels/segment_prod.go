@@ -13,7 +13,7 @@ import (
 // SegmentProd is the kernel of segment_prod.
 type SegmentProd[T dtype.Float | dtype.Index, L dtype.Index] struct{}
 
-// Forward folds each row into that of its segment.
+// Forward multiplies each row into the row of its segment.
 func (SegmentProd[T, L]) Forward(_ *op.Ctx, a *segmentprod.Forward[T, L], _ op.Range) error {
 	width := a.Width
 	for i := range a.Segment.Len() {

@@ -28,7 +28,8 @@ func (Topk[T]) Forward(ctx *op.Ctx, a *topk.Forward[T], r op.Range) error {
 // TopkBackward is the kernel of topk's backward.
 type TopkBackward[T dtype.Float] struct{}
 
-// Backward puts the gradient of rows: that of the output where an element was largest, 0 elsewhere.
+// Backward contributes the gradient of rows: the output's gradient at elements that were among the largest,
+// and 0 elsewhere.
 func (TopkBackward[T]) Backward(ctx *op.Ctx, a *topk.Backward[T], r op.Range) error {
 	row := a.Row.Of(ctx.Worker).Lane(0) // all 0 between rows of the tensor
 	vec.Fill(row.WO(), 0)

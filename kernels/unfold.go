@@ -25,7 +25,7 @@ func (Unfold[T]) Forward(_ *op.Ctx, a *unfold.Forward[T], r op.Range) error {
 	return nil
 }
 
-// Backward sums what windows give for each pixel of channels.
+// Backward sums, for each pixel of channels, the gradients of the windows that contain it.
 func (Unfold[T]) Backward(ctx *op.Ctx, a *unfold.Backward[T], r op.Range) error {
 	w := windowsOf(&a.Attrs, &a.Dims)
 	plane, columns := w.Height*w.Width, w.KernelH*w.KernelW*w.Rows*w.Cols

@@ -4,9 +4,8 @@ import (
 	"testing"
 )
 
-// Checked runs every sample, forward and backward, on the backend that checks what kernels do. Ranges are
-// those of plans, and others of three indices of the first dimension. The results have the bits of those of
-// package cpu.
+// Checked runs every sample, forward and backward, on package checked. It runs the ranges of plans, and
+// ranges of three indices of the first dimension. The bits of results must be those of package cpu.
 func (k *Kit) Checked(t *testing.T) {
 	k.forEachSample(t, "Checked", func(t *testing.T, s sample) {
 		f := s.fixture(t)

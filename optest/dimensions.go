@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Dimensions checks that Go functions that specs name give the dimensions that examples say they do. It
-// returns how many examples say so.
+// Dimensions checks that the Go functions that specs name return the dimensions that examples state. It
+// returns the number of these examples.
 func (k *Kit) Dimensions(t *testing.T) int {
 	seen := 0
 	k.forEachSample(t, "Dimensions", func(t *testing.T, s sample) {

@@ -9,9 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// KernelsComputeFormulas compares what kernels compute, gradients included, with the formulas of their specs:
-// at every example, for every choice of element types. The outputs of operators for which the option
-// Reference gives them are compared with these instead.
+// KernelsComputeFormulas compares results and gradients of kernels with the formulas of their specs, at every
+// example and for every choice of element types. Outputs for which the option Reference returns elements are
+// compared with those instead.
 func (k *Kit) KernelsComputeFormulas(t *testing.T) {
 	k.forEachSample(t, "KernelsComputeFormulas", func(t *testing.T, s sample) {
 		if len(s.op.Formula) == 0 && k.config.references[s.title()] == nil {

@@ -18,7 +18,7 @@ import (
 
 // Fusions applies every fusion of every operator to every example that it fits, with every value that its
 // conditions allow. It fuses forward alone, with gradients of both operators, and with gradients of the first
-// operator alone. The fused program computes the same within the tolerance that the spec gives.
+// operator alone. Results of the fused program must be within the tolerance that the spec states.
 func (k *Kit) Fusions(t *testing.T) {
 	for _, o := range k.operators {
 		if reason, ok := k.config.skips[skip{"Fusions", k.title(&o.Operator)}]; ok {

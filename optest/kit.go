@@ -54,13 +54,13 @@ type slotName struct{ operator, slot string }
 
 type skip struct{ check, operator string }
 
-// Input is a tensor for which Values gives elements.
+// Input describes a tensor whose elements the option Values provides.
 type Input struct {
 	Type  dtype.Type
 	Shape []int
-	// Below is the bound that the spec gives for integers, or 0 without one.
+	// Below is the exclusive upper bound that the spec states for integers, or 0 if there is none.
 	Below int
-	// Except is the value outside of the bound that the spec allows; nil if there is none.
+	// Except is a value outside of the bound that the spec allows; nil if there is none.
 	Except *int
 	// Shapes holds the shapes of all inputs by slot. Several tensors of a slot have the names x.0, x.1 and so
 	// on.
@@ -105,7 +105,7 @@ func Tolerance(operator string, factor float64) Option {
 	}
 }
 
-// Skip leaves an operator out of a check, and says why. New refuses a skip without a use.
+// Skip excludes an operator from a check, for a reason. New returns an error if the skip has no effect.
 func Skip(check, operator, reason string) Option {
 	return func(c *config) {
 		key := skip{check, operator}

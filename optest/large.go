@@ -6,9 +6,9 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// LargeExtents multiplies all extents of the examples by 3, and then by 2 until an input would have more than
-// a number of elements, and compares results and gradients with those of formulas or references. Kernels may
-// go other ways than with the few elements of examples. Shapes that an operator refuses are left out. It
+// LargeExtents multiplies all extents of the examples by 3, and then by 2 until an input would exceed a
+// number of elements. It compares results and gradients with those of formulas or references. Kernels may
+// take other paths than for the few elements of examples. Shapes that an operator refuses are skipped. It
 // returns how many shapes it tested, by operator.
 func (k *Kit) LargeExtents(t *testing.T, most int) map[string]int {
 	t.Helper()

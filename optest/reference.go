@@ -9,7 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Call is a use of an operator for which Reference gives the outputs.
+// Call is a use of an operator whose outputs the option Reference computes.
 type Call struct {
 	Attrs task.Attrs // the attributes, such as *swish.Attrs
 	// Tensors holds the elements of inputs and weights by slot, in row-major order, and Shapes the shapes of
@@ -20,10 +20,10 @@ type Call struct {
 	Type    dtype.Type // of the first type variable
 }
 
-// Reference gives the elements of outputs by slot, in row-major order, and of weights that the operator
-// changes. It is for an operator without a formula: the check KernelsComputeFormulas compares kernels with
-// it. Of an output whose extent values decide, it gives the elements that count. Slots that it leaves out are
-// not compared.
+// Reference computes the elements of outputs by slot, in row-major order, and those of weights that the
+// operator changes. It is for an operator without a formula: the check KernelsComputeFormulas compares
+// kernels with it. For an output whose extent depends on values, it returns the elements that count. Slots
+// that it omits are not compared.
 func Reference(operator string, compute func(Call) map[string][]float64) Option {
 	return func(c *config) { c.references[operator] = compute }
 }

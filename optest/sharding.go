@@ -13,8 +13,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Sharding divides operators along every axis that their specs declare as a shard. There are two parts,
-// which differ in size if the extent is odd. The parts together give what the whole gives.
+// Sharding divides operators along every axis that their specs declare as a shard. There are two parts, which
+// differ in size if the extent is odd. The results of the parts together must be those of the whole.
 func (k *Kit) Sharding(t *testing.T) {
 	divided := map[string]bool{}
 	whole := k.forEachSample(t, "Sharding", func(t *testing.T, s sample) {

@@ -15,8 +15,8 @@ import (
 	"os/signal"
 )
 
-// Protocol is the version of the protocol and of the model. It grows when a field changes its meaning or goes
-// away. New fields leave it as it is.
+// Protocol is the version of the protocol and of the model. It increases when a field changes its meaning or
+// is removed, and not when a field is added.
 const Protocol = 1
 
 // Request is the input of a plug-in.

@@ -13,9 +13,10 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Program returns the program with backward tasks apart, where more of their work can be cut into tiles then.
-// Values that several gradients need are computed once for each of the tasks: only a few more operations are
-// allowed. Tasks that are too small for tiles stay. The given program does not change.
+// Program returns the program with backward tasks split by gradient, where that makes more of their work
+// divisible into tiles. Values that several gradients need are computed by each of the tasks, as far as this
+// adds only a few operations. Tasks that are too small for tiles are not split. The given program does not
+// change.
 func Program(p *graph.Program) *graph.Program {
 	q := *p
 	q.Steps = nil

@@ -134,7 +134,7 @@ func (l *List[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Error is a bad attribute: of which operator, which one, what was expected and what came.
+// Error is a bad attribute. It names the operator and the attribute, and what was expected and what came.
 type Error struct {
 	Operator string
 	Attr     string // "" if the error is about the attributes as a whole
@@ -387,8 +387,8 @@ func CheckLen(operator, attr string, got, want int) error {
 	return &Error{Operator: operator, Attr: attr, Want: fmt.Sprintf("%d value%s", want, s), Got: fmt.Sprint(got)}
 }
 
-// Valid returns the error of a function that checks attributes, with the operator's name; nil if there is
-// none.
+// Valid returns the error of a function that checks attributes, with the operator's name. It returns nil if
+// there is no error.
 func Valid(operator string, err error) error {
 	if err == nil {
 		return nil

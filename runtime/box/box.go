@@ -16,8 +16,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Axis is an axis of a box: how many elements lie along it, and how far apart they are in the result c and in
-// the operands a and b. A distance of 0 is that of one element, which stands for all of them.
+// Axis is an axis of a box: the number of elements along it, and their distance in the result c and in the
+// operands a and b. A distance of 0 means that one element stands for all.
 type Axis struct{ Extent, C, A, B int }
 
 // Put puts elements of a into c, whose row has them at other places. No axis has the distance 0 in c.
@@ -86,8 +86,7 @@ func merged(axes []Axis) []Axis {
 	return Merge(axes)
 }
 
-// Merge joins neighbors in a list of axes where one goes on as the other ends, in all tensors. The list is
-// changed.
+// Merge coalesces adjacent axes that are contiguous in all tensors. It changes the list.
 func Merge(axes []Axis) []Axis {
 	out := axes[:0]
 	for _, x := range axes {

@@ -15,10 +15,10 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Operand is what a slot of an operator holds: a tensor in memory, or the values of an argument.
+// Operand is the content of a slot: a tensor in memory, or the values of an argument.
 type Operand struct {
 	Slot int
-	// Name is that of the slot, or "" if it is not known.
+	// Name is the name of the slot, or "" if it is unknown.
 	Name     string
 	Tensor   task.Operand
 	Elements int    // of Bytes

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/op"
 )
 
-// Rule names what a kernel must keep to.
+// Rule names a rule that kernels must follow.
 type Rule string
 
 // The rules. A range may be run several times, so a kernel that keeps something from run to run breaks Same.
@@ -73,7 +73,7 @@ func (e *Error) Error() string {
 	return s.String()
 }
 
-// Errors lists what a task breaks.
+// Errors lists the rules that a task broke.
 type Errors []*Error
 
 func (list Errors) Error() string {

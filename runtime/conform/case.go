@@ -40,7 +40,7 @@ type Node struct {
 }
 
 // Tolerance bounds the difference of a tensor's elements: |got - want| <= Abs + Rel*|want|. A tensor tol.NAME
-// of the case gives each element of NAME its own, which is added to Abs; infinity says that anything will do.
+// of the case holds a bound for each element of NAME, which is added to Abs; infinity allows any value.
 type Tolerance struct {
 	Rel float64 `json:"rtol"`
 	Abs float64 `json:"atol"`

@@ -8,11 +8,11 @@ import (
 	"github.com/opgen/opgen/runtime/equation"
 )
 
-// Chain is an equation as products of two tensors each: the first two inputs are multiplied, their product is
-// multiplied by the third, and so on. Inputs are counted from 0, and product k is that of result k-1 and
-// input k, where result 0 is the first input. The last product gives the output. The results of those before
-// it lie one behind the other in memory. A label is summed in the first product behind which no input, nor
-// the output, has it. Of one input, product 1 sums its elements.
+// Chain is an equation as a sequence of products of two tensors: the first two inputs are multiplied, their
+// product is multiplied by the third input, and so on. Inputs are counted from 0. Product k multiplies result
+// k-1 by input k, where result 0 is the first input. The last product is the output. Results of earlier
+// products are consecutive in memory. A label is summed in the first product after which neither an input nor
+// the output has it. With one input, product 1 sums its elements.
 type Chain struct {
 	// Empty says that a label has the extent 0: all sums are 0.
 	Empty bool
@@ -89,8 +89,8 @@ func (c *Chain) Product(k int) *Product {
 	return newProduct(c.extents, c.results[k], c.results[k-1], &c.inputs[k])
 }
 
-// ResultGradient returns the product that gives the gradient of result k: that of the gradient of result k+1
-// and input k+1. It is the gradient of the first input if k is 0.
+// ResultGradient returns the product that is the gradient of result k: the gradient of result k+1 times input
+// k+1. For k = 0 it is the gradient of the first input.
 func (c *Chain) ResultGradient(k int) *Product {
 	if len(c.inputs) == 1 {
 		return newProduct(c.extents, c.inputs[0], c.output, nil)
@@ -98,8 +98,8 @@ func (c *Chain) ResultGradient(k int) *Product {
 	return newProduct(c.extents, c.results[k], c.results[k+1], &c.inputs[k+1])
 }
 
-// InputGradient returns the product that gives the gradient of input k, from 1 on: that of the gradient of
-// result k and result k-1.
+// InputGradient returns the product that is the gradient of input k, from 1 on: the gradient of result k
+// times result k-1.
 func (c *Chain) InputGradient(k int) *Product {
 	return newProduct(c.extents, c.inputs[k], c.results[k], &c.results[k-1])
 }

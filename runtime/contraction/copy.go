@@ -26,7 +26,8 @@ func (p *Product) CopyC(batch, rows, cols Block) []box.Axis {
 	return append(axes, p.repeat...)
 }
 
-// Kept returns the axes of a part of sums over boxes, where the elements of c lie side by side in a copy.
+// Kept returns the axes of a part that is computed by sums over boxes, with the elements of c contiguous in a
+// copy.
 func (p *Product) Kept(part Block) []box.Axis {
 	axes, step := slices.Clone(part.Axes), 1
 	for i := len(axes) - 1; i >= 0; i-- {
@@ -36,9 +37,9 @@ func (p *Product) Kept(part Block) []box.Axis {
 	return axes
 }
 
-// Place returns where a matrix that begins at an element of a tensor of some size lies, as columns of a wider
-// one whose rows all lie in the tensor: where that one begins, which of its columns is the first, and how
-// many it has.
+// Place returns where a matrix that begins at an element of a tensor is stored, as columns of a wider matrix
+// whose rows are all inside of the tensor: the offset of the wider matrix, the first of its columns, and its
+// number of columns.
 func (m *Matrix) Place(at, rows, cols, size int) (begin, first, width int) {
 	width = m.apart
 	if rows == 1 {
@@ -66,8 +67,8 @@ func (m *Matrix) pack(batch, rows, cols Block, summed []box.Axis, distance func(
 	return axes
 }
 
-// Gaps calls f with the ranges of elements lo to hi-1 of input i that nothing reads, since a label that it
-// has twice has one value.
+// Gaps calls f with the ranges of elements lo to hi-1 of input i that no product reads, since the input has a
+// label twice.
 func (c *Chain) Gaps(i, lo, hi int, f func(lo, hi int)) {
 	var axes []box.Axis
 	for l, n := range c.extents {

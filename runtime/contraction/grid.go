@@ -64,7 +64,7 @@ func (g *Grid) Block(i, n int) Block {
 // Size returns how many elements a block has.
 func (p *Block) Size() int { return count(p.Axes) }
 
-// Index returns where index i of a block lies from its first element on.
+// Index returns the offset of index i of a block from its first element.
 func (p *Block) Index(i int) (c, a, b int) {
 	for d := len(p.Axes) - 1; d >= 0; d-- {
 		x := p.Axes[d]

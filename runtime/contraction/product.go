@@ -17,14 +17,14 @@ type tensor struct {
 	at, size int
 }
 
-// Product is a sum of products of elements of two tensors a and b, or of elements of a alone, which gives the
-// elements of c.
+// Product is a sum of products of elements of two tensors a and b, or a sum of elements of a alone. The
+// result is tensor c.
 type Product struct {
 	// Alone says that there is no b.
 	Alone bool
 	// Gemm says that parts are products of matrices. Others are sums over boxes.
 	Gemm bool
-	// Flipped says that a and b, and so rows and columns, have changed places.
+	// Flipped says that a and b are exchanged, and so are rows and columns.
 	Flipped bool
 	// Sum holds the labels of a and b that c lacks.
 	Sum Grid
@@ -304,8 +304,9 @@ func (p *Product) workspace() int { return p.MatA.Size + p.MatB.Size + p.MatC.Si
 // Parts returns into how many parts the product is cut.
 func (p *Product) Parts() int { return p.batch.Parts() * p.cols.Parts() * p.rows.Parts() }
 
-// Part returns part i: the indices of its batch, rows and columns, and where the batch begins in the tensors.
-// Where nothing is copied, neighboring parts are one, up to part end-1. It also returns the part behind them.
+// Part returns part i: the indices of its batch, rows and columns, and the offsets of the batch in the
+// tensors. Where nothing is copied, adjacent parts are joined to one, up to part end-1. It also returns the
+// number of the next part.
 func (p *Product) Part(i, end int) (batch, rows, cols Block, next int) {
 	n := p.rows.Parts()
 	first := i % n

@@ -25,12 +25,11 @@ type Config struct {
 	// of this machine run them, with the given number of workers.
 	Backend func() engine.Backend
 	Workers int
-	// Warmup is the number of runs before those that are measured. Runs is the number of those that are
-	// measured; 0 means 5.
+	// Warmup is the number of runs before measurement begins. Runs is the number of measured runs; 0 means 5.
 	Warmup, Runs int
 	// MemoryLimit bounds the bytes of tensors of a measurement; 0 means no bound.
 	MemoryLimit int64
-	// Machine is what the machine can do at best. Without it, there are no roofline shares.
+	// Machine holds the peak rates of the machine. Without it, there are no roofline shares.
 	Machine Machine
 	// Devices is the number of devices that would train together, each on a part of the batch. Bandwidth is
 	// the number of bytes a second that each sends and receives at the same time. With fewer than 2 devices,
@@ -39,7 +38,7 @@ type Config struct {
 	Bandwidth float64
 }
 
-// Metrics is what an operator costs.
+// Metrics holds the measured cost of an operator.
 type Metrics struct {
 	Forward  Phase // the operator's first task: of an optimizer, update
 	Backward Phase // without runs if the operator has no gradient
@@ -54,8 +53,8 @@ type Metrics struct {
 // Phase is the cost of a task.
 type Phase struct {
 	Time profile.Time
-	// Flops and Bytes are the operations and the moved bytes that the spec gives; Known reports whether it
-	// does. If it gives no bytes, Bytes is the size of the tensors that the task reads and writes.
+	// Flops and Bytes are the operations and the moved bytes that the spec states; Known reports whether it
+	// does. If it states no bytes, Bytes is the size of the tensors that the task reads and writes.
 	Known        bool
 	Flops, Bytes float64
 	// Roofline is the shortest time that the machine allows, with tensors in memory. Share is Roofline

@@ -12,9 +12,9 @@ import (
 	"github.com/opgen/opgen/runtime/simulate"
 )
 
-// MeasureModel measures the numbers of a model of this machine, on which package simulate predicts runs of
-// plans with a number of workers: rates as MeasureMachine gives them for one worker and for all, and what
-// ranges, signals and waits of the CPU backend take, by programs of empty tasks. It takes about two seconds.
+// MeasureModel measures a model of this machine, with which package simulate predicts runs of plans on a
+// number of workers. It measures the rates of MeasureMachine for one worker and for all, and how long ranges,
+// signals and waits of the CPU backend take, by programs of empty tasks. It takes about two seconds.
 func MeasureModel(workers int) (simulate.Machine, error) {
 	workers = max(workers, 1)
 	one, all := MeasureMachine(1), MeasureMachine(workers)

@@ -11,10 +11,10 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Work returns what the tasks of a plan of a program take, as the specs of their operators say: operations,
-// and the bytes that a task moves if the spec says so, or else those of all that it accesses. The steps of a
-// call have equal parts of its operations, and the tiles of a step have parts in proportion to their indices.
-// It is an error if the plan has calls that the program does not have.
+// Work returns the work of each task of a plan, as the specs of operators state it: its operations, and the
+// bytes that it moves, or else the bytes of all that it accesses. The steps of a call have equal parts of its
+// operations. The tiles of a step have parts in proportion to their indices. Work returns an error if the
+// plan has calls that the program does not have.
 func Work(prog *graph.Program, p *plan.Plan) ([]simulate.Work, error) {
 	e := estimate{plan: p, calls: map[invoked]*graph.Invocation{}, steps: make([]int, len(p.Calls))}
 	for _, s := range prog.Steps {

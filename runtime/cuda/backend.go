@@ -130,8 +130,8 @@ func gpus() ([]int, error) {
 	return numbers, nil
 }
 
-// Target returns the target of plans for NVIDIA GPUs. Kernels compute with what is stored. A task takes some
-// microseconds to launch. The times of bytes and of signals are those of current devices.
+// Target returns the target of plans for NVIDIA GPUs. Kernels compute in the stored types. A task takes some
+// microseconds to launch. The times of bytes and of signals are typical of current devices.
 func (b *Backend) Target() target.Target {
 	return target.Target{Name: gpu.CUDA, TaskTime: 4000, ByteTime: 0.001, Latency: 2000}
 }

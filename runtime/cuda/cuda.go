@@ -39,12 +39,12 @@ type Config struct {
 	Library func(device int) any
 }
 
-// StuckError is the error of a run whose kernel does not go on: a block has waited for another for longer
-// than Config.Patience, while that one finished nothing.
+// StuckError is the error of a run whose kernel is stuck: a block has waited for another block for longer
+// than Config.Patience, and that block has finished nothing meanwhile.
 type StuckError struct {
 	Worker  int    // the block that waited; -1 if it is the host
 	Waiting string // the task of the plan that it waited for to begin
-	For     int    // the block that does not go on
+	For     int    // the block for which it waits
 	At      string // the task at which that is
 	Ended   bool   // whether the kernel has ended since, so that the backend can be used
 	Waited  time.Duration

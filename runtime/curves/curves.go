@@ -19,7 +19,7 @@ import (
 	"strings"
 )
 
-// Run is what a training measured.
+// Run holds the measured curves of a training.
 type Run struct {
 	Name   string   `json:"name"`
 	Curves []*Curve `json:"curves"`
@@ -35,7 +35,7 @@ type Curve struct {
 	Values []Value `json:"values"`
 }
 
-// Value is a number that JSON may not have: one that is NaN or infinite is written as a text.
+// Value is a number that may be NaN or infinite. JSON has no such numbers, so they are written as texts.
 type Value float64
 
 // MarshalJSON writes a number, or the text NaN, +Inf or -Inf.
@@ -61,7 +61,7 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Curve returns the curve of a name, which it adds to the run if there is none.
+// Curve returns the curve with a name. It adds the curve to the run if there is none.
 func (r *Run) Curve(name string) *Curve {
 	for _, c := range r.Curves {
 		if c.Name == name {

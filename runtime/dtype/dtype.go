@@ -12,7 +12,7 @@ import (
 // Type is the element type of a tensor. The zero value is Invalid.
 type Type uint8
 
-// The element types that a spec may name. Not every engine stores every one of them.
+// The element types that a spec may name. Some engines do not store all of them.
 const (
 	Invalid Type = iota
 	Bool
@@ -236,7 +236,7 @@ func (t Type) GoType() string {
 }
 
 // Readable reports whether Float64 reads elements of t: those of stored types, and of the floating-point
-// types of 8 bits, which are read from files and converted.
+// types of 8 bits, which are only read from files.
 func (t Type) Readable() bool { return t.info().storage != nil }
 
 // Stored returns the types that engines store, in declaration order.

@@ -22,7 +22,7 @@ func Words() []string {
 	return names
 }
 
-// Named returns the element types for which a word of specs stands, such as "floating". It returns nil if
+// Named returns the element types that a word of specs, such as "floating", stands for. It returns nil if
 // there is no such word.
 func Named(word string) []Type {
 	for _, w := range words {

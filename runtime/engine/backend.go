@@ -48,8 +48,8 @@ type Backend interface {
 	Close() error
 }
 
-// A Librarian is a backend that gives tasks of a device a library, such as handles or what operators share:
-// what their argument from "handle" has besides the number of the device.
+// A Librarian is a backend that provides tasks of a device with a library, such as handles or data that
+// operators share. Tasks take it as their argument from "handle", with the number of the device.
 type Librarian interface {
 	Library(device int) any
 }
@@ -77,17 +77,17 @@ type Call struct {
 	Variant   task.Variant
 	Attrs     task.Attrs
 	Resolved  *task.Resolution
-	// Seed is that of the call's random numbers; 0 if the task takes none.
+	// Seed is the seed of the call's random numbers; 0 if the task takes none.
 	Seed int
-	// Passed holds the values of the arguments that the caller passes. The engine sets new ones between runs,
-	// and the next run must have them. A backend whose kernels do not follow them by themselves, as those
-	// bound with Accessor do, has Passed.Follow tell it.
+	// Passed holds the values of the arguments that the caller passes. The engine sets new values between
+	// runs, which the next run must use. Kernels that are bound with Accessor read them in each run. A
+	// backend with other kernels must be told of changes by Passed.Follow.
 	Passed *task.Passed
 	// Profiling says how the engine measures the plan, and Handle is the device.
 	Profiling task.Profiling
 	Handle    task.Handle
-	// Wholes lists, by slot, the partitions of the tensors of which those of the call are parts; nil if they
-	// are whole.
+	// Wholes maps a slot to the partitions of the whole tensors of which the call's tensors are parts; nil if
+	// the call's tensors are whole.
 	Wholes [][]partition.Partition
 	// States holds the per-device state of the call's node, by slot; nil if it has none.
 	States task.States
@@ -95,10 +95,10 @@ type Call struct {
 	limits *partition.Limits // what constraints demand from tiles; nil if there are none
 	// Asked says which gradients the call computes.
 	Asked task.Asked
-	// Rows says that tasks of the plan run tiles of rows of the results. Bodies are op.Rows then.
+	// Rows says that tasks of the plan run tiles of rows of the results. Bodies then implement op.Rows.
 	Rows bool
-	// Params lists the tensors of each parameter of the signature. A tensor of scratch memory that each
-	// worker has for itself stands there once for each worker.
+	// Params lists the tensors of each parameter of the signature. Scratch memory that each worker has its
+	// own copy of is listed once for each worker.
 	Params [][]Tensor
 }
 

@@ -95,8 +95,8 @@ func (in *Instance) count(c counted) (int64, error) {
 	return int64(binary.NativeEndian.Uint64(data)), nil
 }
 
-// Shape returns the shape of what Fetch returns. It is that of the tensor unless a kernel decides how many
-// rows count.
+// Shape returns the shape of the tensor that Fetch returns. It is the tensor's shape unless a kernel decides
+// how many rows count.
 func (in *Instance) Shape(name string) ([]int, error) {
 	if err := in.lock(); err != nil {
 		return nil, err

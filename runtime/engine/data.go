@@ -87,9 +87,9 @@ func Fetch[T dtype.Element](in *Instance, name string) ([]T, error) {
 	return decode[T](root.Type, data), nil
 }
 
-// FetchBytes returns a copy of a fetched tensor or of a variable: the elements, little endian, in the type of
-// the tensor. Of a tensor of which a kernel decides how many rows count, these are the elements of the rows
-// that do: see Shape.
+// FetchBytes returns a copy of a fetched tensor or of a variable: its elements, little endian, in the
+// tensor's type. If a kernel decides how many rows of the tensor count, these are the elements of those rows:
+// see Shape.
 func (in *Instance) FetchBytes(name string) ([]byte, error) {
 	if err := in.lock(); err != nil {
 		return nil, err

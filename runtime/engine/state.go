@@ -34,14 +34,14 @@ func stateKey(c *plan.Call) (string, error) {
 	return string(key), err
 }
 
-// StateUse is what the per-device state of a node takes.
+// StateUse is the memory of the per-device state of a node.
 type StateUse struct {
 	Node  string
 	Bytes int64         // of memory that its init task allocated
 	Init  time.Duration // how long the init task took
 }
 
-// States returns what the states of the plan's nodes take, in the order of the plan.
+// States returns the memory of the states of the plan's nodes, in the order of the plan.
 func (in *Instance) States() []StateUse {
 	mustLock(in.lock())
 	defer in.engine.mu.Unlock()

@@ -94,11 +94,11 @@ func implicit(inputs []string) string {
 
 // Bound is an equation for tensors of known shapes.
 type Bound struct {
-	// Extents holds the extent of each label. The first Rank labels are those of the output.
+	// Extents holds the extent of each label. The first Rank labels are the labels of the output.
 	Extents []int
 	Rank    int
-	// Labels gives the labels of the dimensions of each input, and Strides how far apart elements are along
-	// each label: of the inputs and, last, of the output. A label that a tensor has twice has the sum of both
+	// Labels lists the labels of the dimensions of each input. Strides lists the distance of elements along
+	// each label: for the inputs and, last, the output. A label that a tensor has twice has the sum of both
 	// strides.
 	Labels  [][]int
 	Strides [][]int

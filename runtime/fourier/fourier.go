@@ -55,7 +55,7 @@ func New(length, device int, alloc func(n int) ([]float64, error)) (*Transform, 
 	return t, nil
 }
 
-// Free gives back the tables.
+// Free frees the tables.
 func (t *Transform) Free(free func([]float64) error) error { return free(t.tables) }
 
 // Room returns how many numbers each of the places holds that Run takes. It is less than 4 times the length.

@@ -81,8 +81,8 @@ type Product struct {
 	Add                    bool // whether the sums are added to what C holds
 }
 
-// Matrix says where the elements of matrices lie: element (i, j) of matrix b is element Offset + i*Down +
-// j*Right + b*Next of its memory. Right or Down is 1; of C, Right is.
+// Matrix describes where the elements of matrices are: element (i, j) of matrix b is element Offset + i*Down
+// + j*Right + b*Next of its memory. Right or Down is 1; Right is 1 for C.
 type Matrix struct {
 	Arg                       int // the argument of the launch that is the address of the memory
 	Type                      dtype.Type
@@ -111,9 +111,9 @@ type Arg struct {
 	Value         uint64 // of kind Value
 }
 
-// Record is what device code leaves where an index lies outside of a tensor or an integer is divided by 0.
-// The first thread that swaps Code from 0 writes the values. A run fails if a record of one of its tasks has
-// a code after it.
+// Record is where device code records an index outside of a tensor, or an integer division by 0. The first
+// thread that swaps Code from 0 writes the values. A run fails if a record of one of its tasks has a code
+// after the run.
 type Record struct {
 	Code   int64 // 0 if there is no fault
 	Values [3]int64
@@ -122,7 +122,7 @@ type Record struct {
 // RecordBytes is the size of a record in the memory of a device.
 const RecordBytes = 32
 
-// Limits are those of a device.
+// Limits holds the limits of a device.
 type Limits struct {
 	Threads int    // of a block
 	Block   [3]int // of each dimension of a block
@@ -130,7 +130,7 @@ type Limits struct {
 	Shared  int    // bytes of shared memory of a block
 }
 
-// Least are limits that all devices of compute capability 8.0 and above have.
+// Least holds limits that all devices of compute capability 8.0 and above have.
 var Least = Limits{Threads: 1024, Block: [3]int{1024, 1024, 64}, Grid: [3]int{1<<31 - 1, 65535, 65535}, Shared: 99 << 10}
 
 // Check returns an error if a launch is beyond limits.
@@ -154,8 +154,8 @@ func (l *Launch) Check(limits Limits) error {
 	return nil
 }
 
-// Check returns an error if a unit does not fit a signature of so many steps, or if one of its launches is
-// beyond limits.
+// Check returns an error if a unit does not fit a signature with this number of steps, or if one of its
+// launches exceeds limits.
 func (u *Unit) Check(s *task.Signature, limits Limits) error {
 	fail := func(message string) error {
 		return &op.Error{Operator: s.Operator.Name, Task: s.Task, Message: message}

@@ -105,8 +105,8 @@ func (n *Numbers) Bool(v bool) *Numbers {
 	return n.Int(0)
 }
 
-// Extents adds a run of dimensions: how many there are, their product, and eight extents, of which those that
-// are not there are 1.
+// Extents adds a run of dimensions: their number, their product, and eight extents, of which unused ones are
+// 1.
 func (n *Numbers) Extents(dims ...int) *Numbers {
 	if len(dims) > maxRank {
 		n.err = fmt.Errorf("want at most %d dimensions in a run, got %d", maxRank, len(dims))

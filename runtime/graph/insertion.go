@@ -25,8 +25,8 @@ type options struct {
 	by          uintptr
 }
 
-// InsertedBy sets the call to which errors of the node are attributed: a program counter of runtime.Callers.
-// Generated code uses it if it inserts nodes later than the caller asked for them.
+// InsertedBy sets the call to which errors of the node are attributed, as a program counter of
+// runtime.Callers. Generated code uses it for nodes that another function inserts later.
 func InsertedBy(call uintptr) Option { return func(o *options) { o.by = call } }
 
 // choice is a slot that an option names: its number, and its name if it is a constant of an operator's

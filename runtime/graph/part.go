@@ -37,7 +37,8 @@ func (g *Graph) PartInput(name string, t dtype.Type, whole partition.Partition) 
 	return x
 }
 
-// Partition returns the tensor of which t is a part; of another tensor, one part.
+// Partition returns the partition of the tensor of which t is a part. For a tensor that is no part, it is the
+// partition into one part.
 func (t Tensor) Partition() partition.Partition {
 	switch {
 	case !t.Valid():
@@ -124,13 +125,13 @@ func (n *Node) compareWhole(given task.Given, wholes [][]partition.Partition) er
 	return nil
 }
 
-// Wholes returns, by slot, the partitions of the tensors of which those of the node are parts; nil if they
-// are not.
+// Wholes maps a slot to the partitions of the whole tensors of which the node's tensors are parts; nil if the
+// node's tensors are whole.
 func (n *Node) Wholes() [][]partition.Partition { return n.wholes }
 
-// Weight makes a node use a weight of another node rather than one of its own. The weight has one value, and
-// its gradient is the sum of those of all nodes that use it. Any other tensor of the graph may be given, too,
-// if the operator does not change the weight: the filter of a convolution may be computed.
+// Weight makes a node share a weight of another node. The weight has one value, and its gradient is the sum
+// of the gradients of all nodes that use it. The tensor may also be any other tensor of the graph, if the
+// operator does not change the weight: the filter of a convolution may be computed.
 func Weight[S ~int](slot S, t Tensor) Option {
 	return func(o *options) {
 		choose(o, "Weight", slot)

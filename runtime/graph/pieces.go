@@ -9,8 +9,9 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Piece returns a new tensor of t's kind and type with other extents, for programs on several devices: what a
-// device has of t. A variable begins with zeros, unless BeginAs or BeginBy says otherwise.
+// Piece returns a new tensor with t's kind and type and with other extents: the part of t that a device
+// holds, in programs for several devices. A variable begins with zeros, unless BeginAs or BeginBy says
+// otherwise.
 func (t Tensor) Piece(device int, name string, dims []int) Tensor {
 	p := info{name: name, operand: task.Operand{Type: t.operand.Type, Shape: slices.Clone(dims)}, kind: t.kind, train: t.train, device: device, value: t.value}
 	return numbered(p)
@@ -72,14 +73,15 @@ func (v Tensor) steps() ([]Step, error) {
 }
 
 // Piece returns a node that applies the node's operator to pieces of its tensors on a device, with other
-// attributes. tensors holds the pieces by slot, but for slots that no other node has, and wholes of what they
-// are pieces. It is an error if shape inference gives the tensors other types or shapes.
+// attributes. tensors maps slots to pieces; slots that no other node uses may be missing. wholes describes
+// the partitions of the whole tensors. Piece returns an error if shape inference results in other types or
+// shapes.
 func (n *Node) Piece(device int, name string, attrs task.Attrs, tensors map[int][]Tensor, wholes [][]partition.Partition) (*Node, error) {
 	return n.change(&Node{Op: n.Op, Name: name, Attrs: attrs, Device: device, Seed: n.Seed, slots: make([][]Tensor, len(n.slots)), passed: n.passed, constraints: n.constraints, wholes: wholes}, tensors)
 }
 
-// Moving returns a node that belongs to no graph: an operator with one input, or one list of inputs, applied
-// to tensors. Its first output is the given tensor.
+// Moving returns a node outside of any graph: an operator with one input, or one list of inputs, applied to
+// tensors. Its first output is the given tensor.
 func Moving(o *Operator, attrs task.Attrs, device int, name string, output Tensor, inputs ...Tensor) (*Node, error) {
 	find := func(role task.Role) int {
 		return slices.IndexFunc(o.Slots, func(s task.Slot) bool { return s.Role == role })

@@ -22,7 +22,8 @@ type staged struct {
 	stage int
 }
 
-// Tensor returns what a tensor of the program for one stage is: an input, a variable or what a run computes.
+// Tensor returns the tensor of the staged program that corresponds to a tensor of the program for one stage:
+// an input, a variable or a computed tensor.
 func (s *Staged) Tensor(t Tensor) Tensor {
 	if u, ok := s.local[staged{t.Root(), s.home[t.Root()]}]; ok {
 		return u

@@ -15,7 +15,7 @@ import (
 
 // Config says which batches a Loader delivers.
 type Config struct {
-	// Samples is the number of samples, Batch that of a batch.
+	// Samples is the number of samples. Batch is the number of samples of a batch.
 	Samples, Batch int
 	// Epochs is how often each sample is delivered.
 	Epochs int
@@ -42,7 +42,7 @@ type Batch[B any] struct {
 	Step, Epoch, InEpoch int
 	// Samples holds the numbers of the samples. They lie below Config.Samples.
 	Samples []int
-	// Data is what the function that reads has returned.
+	// Data is the result of the function that reads samples.
 	Data B
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Moves are operators that cut tensors and join them, with their attributes. Both have one output.
 type Moves struct {
-	// Cut takes count indices of a dimension, from one on, of its input.
+	// Cut takes count indices of a dimension of its input, from a given one on.
 	Cut func(dim, from, count int) (*graph.Operator, task.Attrs)
 	// Join joins its inputs along a dimension.
 	Join func(dim int) (*graph.Operator, task.Attrs)
@@ -305,7 +305,7 @@ func (d *divider) assemble(v version, dim int, at map[string]int, outermost bool
 	return to, d.run(o, attrs, to, parts...)
 }
 
-// Cut returns what each device has of the elements of a tensor of the program for one device, in the order of
+// Cut returns the elements that each device holds of a tensor of the program for one device, in the order of
 // Inputs: the values of inputs. whole holds all elements in row-major order.
 func Cut[T any](d *Divided, t graph.Tensor, whole []T) (out [][]T) {
 	pieces := []graph.Tensor{t.Root()}

@@ -15,7 +15,7 @@ import (
 // Pipeline says that stages compute a network one after the other, each on devices of its own, and that they
 // work on micro-batches at the same time. Both belong to the program: one rank computes the same bits.
 type Pipeline struct {
-	// Stages lists the stages but for the first one.
+	// Stages lists all stages except the first.
 	Stages []Stage
 	// Batches is the number of micro-batches.
 	Batches int

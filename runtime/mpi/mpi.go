@@ -11,7 +11,7 @@ import "time"
 
 // Config configures the transport.
 type Config struct {
-	// Limit is how long a rank may not answer until the others end with an error that names it; 0 means 5 s.
-	// It counts only while the rank that waits runs. A negative one is none.
+	// Limit is how long a rank may be silent before the other ranks end with an error that names it; 0 means
+	// 5 s, and a negative limit means no limit. Time counts only while the waiting rank runs.
 	Limit time.Duration
 }

@@ -21,7 +21,7 @@ type Network struct {
 	// Variables are the values of the variables that the network reads, by their names: its weights, and what
 	// follows from them.
 	Variables map[string]safetensors.Tensor
-	// Origins says from which nodes of the model those of the graph come.
+	// Origins maps nodes of the graph to the nodes of the model from which they were made.
 	Origins map[*graph.Node]Origin
 }
 
@@ -32,7 +32,7 @@ type Origin struct {
 	Version    int // of the operator set
 	// Initializer says that the constant is a tensor of the file, or follows from one.
 	Initializer bool
-	// Name is that of the node, or of the constant; "" if the file gives none.
+	// Name is the name of the node or of the constant; "" if the file states none.
 	Name string
 	// Inputs and Outputs are the names of the node's values, "" where there is none.
 	Inputs, Outputs []string
@@ -41,7 +41,7 @@ type Origin struct {
 // Option is an option of Insert.
 type Option func(*builder)
 
-// Known gives an input of the model a value that is known when the graph is built, such as one on which a
+// Known sets an input of the model to a value that is known when the graph is built, such as one on which a
 // branch depends.
 func Known(input string, value safetensors.Tensor) Option {
 	return func(b *builder) { b.given[input] = &value }

@@ -26,7 +26,7 @@ import (
 // Catalogue is what networks are mapped to. Generated packages have it.
 type Catalogue struct {
 	Operators []*graph.Operator
-	// Register adds the kernels of the operators, which compute constants.
+	// Register adds the operators' kernels, with which Insert computes constants.
 	Register func(*task.Registry) error
 	Entries  []mapping.Entry
 }
@@ -131,13 +131,13 @@ type Port struct {
 	// Type is its element type, dtype.Invalid if it is no tensor of a type that opgen knows. Numbers of 8
 	// bits or less for quantized models are held in wider types: floats as F32, integers as I8 or U8.
 	Type dtype.Type
-	// Extents are its extents, -1 where the file leaves them open; nil if it says nothing.
+	// Extents are its extents, -1 where the file leaves an extent open; nil if the file states no shape.
 	Extents []int
-	// Symbols are the names that the file gives open extents; "" for none.
+	// Symbols are the names of open extents in the file; "" for an extent without a name.
 	Symbols []string
 }
 
-// Inputs returns the inputs that a caller gives, without those that have a value in the file.
+// Inputs returns the inputs that the caller must provide: those that have no value in the file.
 func (m *Model) Inputs() []Port {
 	var out []Port
 	for _, v := range m.graph.GetInput() {

@@ -6,9 +6,9 @@ import "fmt"
 type Refused struct {
 	Domain, Op string
 	Version    int    // of the operator set
-	Node       string // its name, or that of its first output
-	Missing    string // what is missing
-	Err        error  // of what was tried; nil if there was nothing to try
+	Node       string // name of the node, or of its first output
+	Missing    string // the operator, attribute, type or shape that the catalogue lacks
+	Err        error  // error of the attempt; nil if nothing was tried
 }
 
 // Error names the operator, the version, the node and what is missing.
@@ -24,5 +24,5 @@ func (r *Refused) Error() string {
 	return text
 }
 
-// Unwrap returns the error of what was tried.
+// Unwrap returns the error of the attempt.
 func (r *Refused) Unwrap() error { return r.Err }

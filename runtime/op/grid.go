@@ -62,8 +62,8 @@ func (g *Grid) Check() error {
 	return nil
 }
 
-// Cut cuts the grid into about n ranges: along the first dimensions, and of several not along the last one,
-// along which kernels are fastest.
+// Cut divides the grid into about n ranges, along the first dimensions. It does not divide the last of
+// several dimensions, along which kernels are fastest.
 func (g *Grid) Cut(n int) {
 	for d := range g.Rank() {
 		a := &g.Axis

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Error is a misuse of an operator: which operator, task and slot, what was expected and what came.
+// Error is a misuse of an operator. It names the operator, the task and the slot, and what was expected and
+// what came.
 type Error struct {
 	Code     Code // for programs; "" where none is defined
 	Operator string
@@ -101,8 +102,8 @@ type Ctx struct {
 	Worker int
 	// Step counts the runs of the plan so far: the training iteration, from 0.
 	Step uint64
-	// Run is the number of the run, as NextRun gives it: what a task reads is the same for all ranges of one
-	// run. It is 0 where ranges do not say to which run they belong.
+	// Run is the number of the run, from NextRun. All ranges of a run read the same inputs. It is 0 if ranges
+	// do not state their run.
 	Run uint64
 }
 
@@ -126,8 +127,8 @@ type Whole interface {
 	Whole() bool
 }
 
-// Phased is a body that computes a step in phases, of which each needs all of what the ones before compute.
-// Several workers share the ranges of one phase after the other; Run, which is called for one range without
+// Phased is a body that computes a step in phases. Each phase needs all results of the phases before. Several
+// workers share the ranges of a phase, one phase after the other. Run, which is called for one range without
 // others, computes all phases at once, as Whole says.
 type Phased interface {
 	Whole
@@ -150,8 +151,8 @@ type Rows interface {
 	Rows() bool
 }
 
-// Contained is a body that may call nothing but opgen. Such a body does not end its goroutine, and does not
-// call the engine that runs it.
+// Contained is a body that calls nothing but opgen: it does not end its goroutine, and does not call the
+// engine that runs it.
 type Contained interface {
 	Body
 	// Contained reports whether that is so.

@@ -22,7 +22,7 @@ type Binding struct {
 	folds []Fold
 }
 
-// Steps returns the binding of a task with a method of the kernel for each of its steps.
+// Steps returns the binding of a task for which the kernel has a method for each step.
 func Steps[K, A any](id task.ID, kernel K, steps ...func(K, *op.Ctx, *A, op.Range) error) Binding {
 	return Binding{id: id, bind: func(b *Binder[int], folds []Fold) []op.Body {
 		a := arguments[A](b, folds)

@@ -223,7 +223,7 @@ func ReduceBy[T dtype.Element, S ~int](fold func(x, y T) T) func(a *Binder[S], s
 	}
 }
 
-// Local returns a slot's scratch memory, of which every worker has its own.
+// Local returns a slot's scratch memory, of which each worker has its own copy.
 func Local[T dtype.Element, S ~int](a *Binder[S], slot S) (v tensor.PerWorker[T]) {
 	a.view(slot, false, 0, &v, options{})
 	return v
@@ -263,7 +263,7 @@ func List[V any, S ~int](a *Binder[S], slot S, get func(*Binder[S], S, ...int) V
 	return list
 }
 
-// ListIf is List if the task is given the slot's tensors, and otherwise returns none.
+// ListIf is List if the task takes the slot's tensors. Otherwise it returns nil.
 func ListIf[V any, S ~int](a *Binder[S], slot S, get func(*Binder[S], S, ...int) V) []V {
 	if a.absent(slot, false) {
 		return nil

@@ -65,10 +65,10 @@ func Default(values string) func(*task.Arg) { return func(a *task.Arg) { a.Defau
 // PartitionOf returns the option of an argument that is the partition of a slot.
 func PartitionOf[S ~int](slot S) func(*task.Arg) { return func(a *task.Arg) { a.Of = int(slot) } }
 
-// InPlace says that the tensor of a slot may lie where that of another lay.
+// InPlace says that the tensor of a slot may reuse the memory of the tensor of another slot.
 func InPlace[S ~int](slot, of S) task.InPlace { return task.InPlace{Slot: int(slot), Of: int(of)} }
 
-// ViewOf says that the tensor of a slot is a view of that of another.
+// ViewOf says that the tensor of a slot is a view of the tensor of another slot.
 func ViewOf[S ~int](slot, of S) task.InPlace {
 	return task.InPlace{Slot: int(slot), Of: int(of), View: true}
 }

@@ -22,7 +22,7 @@ func Insert[S ~int](g *graph.Graph, o *graph.Operator, attrs task.Attrs, opts []
 	return graph.Insert[S](g, 1, o, attrs, opts...)
 }
 
-// Tensor returns the tensor of a slot of a node, or none.
+// Tensor returns the tensor of a slot of a node. It returns the zero Tensor if the slot has none.
 func Tensor[S ~int](n *graph.Node, slot S) graph.Tensor { return n.Tensor(int(slot)) }
 
 // Tensors returns the tensors of a variadic slot of a node.
@@ -60,7 +60,7 @@ type Passed[S ~int] struct {
 	values []any
 }
 
-// Pass gives an argument of an optimizer its value, or a variadic one its values.
+// Pass sets an argument of an optimizer to its value, or a variadic argument to its values.
 func Pass[S ~int](slot S, values ...any) Passed[S] { return Passed[S]{slot, values} }
 
 // Optimizer returns the optimizer that inserts an operator for every weight, with what the caller passes. The

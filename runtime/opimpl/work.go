@@ -135,7 +135,7 @@ func (r *resolver) footprint(id task.ID, step string, slot int, parts []Part) {
 	r.res.Cuts[r.step(id, step)].Footprints[slot] = f
 }
 
-// Part is what an index touches of some axes of a tensor.
+// Part describes which elements of some axes of a tensor an index of a step accesses.
 type Part []region.Span
 
 // Moves returns the part of an axis that dimension d counts.
@@ -154,5 +154,5 @@ func Flat(d, axes int) Part {
 	return make(Part, axes)
 }
 
-// All returns the part of axes all of which every index touches.
+// All returns the part of axes that every index accesses as a whole.
 func All(axes int) Part { return make(Part, axes) }

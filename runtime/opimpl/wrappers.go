@@ -24,7 +24,7 @@ func (r *Resolver[S]) Len(slot S) int { return r.len(int(slot)) }
 // Requested reports whether the caller requests an output.
 func (r *Resolver[S]) Requested(slot S) bool { return r.requested(int(slot)) }
 
-// Asked returns how many tensors of a variadic output the caller asks for.
+// Asked returns the number of tensors of a variadic output that the caller requests.
 func (r *Resolver[S]) Asked(slot S) int { return r.asked(int(slot)) }
 
 // Tensor returns the tensor of a slot, which may be absent.
@@ -33,8 +33,8 @@ func (r *Resolver[S]) Tensor(slot S) Operand { return r.tensor(int(slot)) }
 // Each yields the tensors of a variadic slot and their numbers, until the first error.
 func (r *Resolver[S]) Each(slot S) iter.Seq2[int, Operand] { return r.each(int(slot)) }
 
-// BindType gives a dtype variable the element type that the given slots have in common, which must be one of
-// the variable's types. Absent slots do not count.
+// BindType sets a dtype variable to the common element type of the given slots, which must be one of the
+// variable's types. Absent slots do not count.
 func (r *Resolver[S]) BindType(name string, slots ...S) dtype.Type {
 	return r.bindType(name, numbers(slots))
 }
@@ -46,10 +46,10 @@ func (r *Resolver[S]) FixedType(slot S, t dtype.Type) { r.fixedType(int(slot), t
 // 0.
 func (r *Resolver[S]) Count(slot S, n int) int { return r.count(int(slot), n) }
 
-// Set gives a slot its tensor, or a variadic one its next. No extent may be negative.
+// Set adds a tensor to a slot. A slot that is not variadic has one. No extent may be negative.
 func (r *Resolver[S]) Set(slot S, t dtype.Type, dims ...int) { r.set(int(slot), t, dims) }
 
-// Arg gives an argument from an expression its value.
+// Arg sets an argument that comes from an expression to its value.
 func (r *Resolver[S]) Arg(slot S, v any) { r.arg(int(slot), v) }
 
 // Unused tells that a task does not take the tensors of a slot.
@@ -59,7 +59,7 @@ func (r *Resolver[S]) Unused(id task.ID, slot S) { r.unused(id, int(slot)) }
 // the operator's shards.
 func (r *Resolver[S]) Divide(dim string, slot S, lo, hi int) { r.divide(dim, int(slot), lo, hi) }
 
-// Footprint tells what an index of a step that has tiles touches of a slot's tensor.
+// Footprint states which elements of a slot's tensor an index of a step with tiles accesses.
 func (r *Resolver[S]) Footprint(id task.ID, step string, slot S, parts ...Part) {
 	r.footprint(id, step, int(slot), parts)
 }

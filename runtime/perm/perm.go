@@ -88,8 +88,8 @@ var redops = []string{string(Sum), string(Prod), string(Min), string(Max), strin
 // Redops returns the names of the reduction operators that every engine has.
 func Redops() []string { return slices.Clone(redops) }
 
-// Bitwise reports whether the operator folds bits: those of integers, or single ones of bool. Sums, products
-// and extremes fold numbers.
+// Bitwise reports whether the operator combines bits: those of integers, or the single bit of a bool. Sums,
+// products and extremes combine numbers.
 func (r Redop) Bitwise() bool { return r == Or || r == And || r == Xor }
 
 // String returns the text that specs use, "" for NoRedop.

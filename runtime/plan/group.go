@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Group is what a fused task runs: elementwise tasks.
+// Group lists the elementwise tasks that one fused task runs.
 type Group struct {
 	Form Form `json:"form"`
 	// Parts lists the tasks, each with its own accesses. The fused task has the accesses of all together.

@@ -2,7 +2,7 @@ package plan
 
 import "github.com/opgen/opgen/runtime/region"
 
-// Part is what one rank does of a whole plan, which is divided among several ranks. Package project makes
+// Part is the plan of one rank: its share of a whole plan that is divided among ranks. Package project makes
 // parts, and verify.Ranks proves them.
 type Part struct {
 	Rank int

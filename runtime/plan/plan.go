@@ -29,7 +29,8 @@ const Format = 1
 type Plan struct {
 	Format int    `json:"format"`
 	Name   string `json:"name"`
-	// Target is that of the kernels for which the program was lowered. Other engines refuse the plan.
+	// Target is the target of the kernels for which the program was lowered. Engines for other targets refuse
+	// the plan.
 	Target op.Target `json:"target"`
 	// Devices is the number of devices that the plan uses; 0 stands for 1.
 	Devices int `json:"devices,omitempty"`
@@ -37,7 +38,7 @@ type Plan struct {
 	Roots []Root `json:"roots"`
 	// Calls lists the task invocations; Tasks refers to them.
 	Calls []Call `json:"calls"`
-	// Tasks lists what runs. Running them one after the other in this order is what the plan means.
+	// Tasks lists the tasks. Their sequential execution in this order defines the results of the plan.
 	Tasks []Task `json:"tasks"`
 	// States lists the nodes with per-device state, in the order in which it is made.
 	States []State `json:"states,omitempty"`
@@ -46,8 +47,8 @@ type Plan struct {
 	ArenaBytes int64 `json:"arena_bytes"`
 	// WorkerBytes is the scratch memory that each worker needs on each device: the most of a call.
 	WorkerBytes int64 `json:"worker_bytes"`
-	// Deps holds the predecessors of each task that follow from accesses, from memory that is reused
-	// and from Task.After; those that follow from others may be left out.
+	// Deps holds the predecessors of each task that follow from accesses, from reused memory and from
+	// Task.After. Predecessors that follow from others may be omitted.
 	Deps schedule.Graph `json:"deps"`
 	// Schedule holds the queue of each worker.
 	Schedule schedule.Schedule `json:"schedule"`
@@ -118,14 +119,14 @@ type Call struct {
 	// Values says how many values the caller of the node passes for arguments, by slot name. They may be
 	// those of other tasks.
 	Values map[string]int `json:"values,omitempty"`
-	// Seed is that of the call's random numbers; 0 if the task takes none.
+	// Seed is the seed of the call's random numbers; 0 if the task takes none.
 	Seed int `json:"seed,omitempty"`
 	// Passed lists the values of each argument that the caller passes, by slot name.
 	Passed map[string]json.RawMessage `json:"passed,omitempty"`
 	// Added lists the constraints on how tensors are partitioned that the caller added to those of the task.
 	Added []partition.Constraint `json:"added,omitempty"`
-	// Wholes lists, by slot name, the partitions of the tensors of which those of the call are parts; none if
-	// they are whole.
+	// Wholes maps a slot name to the partitions of the whole tensors of which the call's tensors are parts;
+	// nil if the call's tensors are whole.
 	Wholes map[string][]partition.Partition `json:"wholes,omitempty"`
 	// Params lists the tensors of each parameter of the task's signature.
 	Params [][]Bound `json:"params"`
@@ -137,7 +138,7 @@ type Call struct {
 	InPlace []Pair `json:"in_place,omitempty"`
 }
 
-// Pair says that the tensor of parameter Param takes the memory of that of parameter Of.
+// Pair says that the tensor of parameter Param uses the memory of the tensor of parameter Of.
 type Pair struct {
 	Param int `json:"param"`
 	Of    int `json:"of"`
@@ -149,7 +150,7 @@ const NoRoot region.Root = -1
 // GradOf begins the name of a parameter that is the gradient of a slot.
 const GradOf = "grad of "
 
-// Asked returns which gradients a call computes of those that its task may write.
+// Asked returns which gradients a call computes, of those that its task may write.
 func (c *Call) Asked(s *task.Signature) task.Asked {
 	return s.AskedOf(func(param int, f func(bool, tensor.Mode)) {
 		if param < len(c.Params) {
@@ -216,7 +217,7 @@ type Task struct {
 	// Tile is the number of the only tile that the task runs, counted from 1; 0 stands for all tiles.
 	Tile   int             `json:"tile,omitempty"`
 	Access []region.Access `json:"access"`
-	// After lists earlier tasks that must be over before this one begins, whatever they access.
+	// After lists earlier tasks that must be complete before this one begins, whatever they access.
 	After []int `json:"after,omitempty"`
 	// Elementwise says that index i accesses only element i of every tensor that has as many elements as
 	// there are indices, and that the task only reads other tensors.
@@ -302,10 +303,9 @@ func (p *Plan) Hash() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// LowerBound returns the bytes that the arena needs at least: the most that are live at one time.
-//
-// Results are fetched and the next inputs are fed between the last task and the first. That is one more
-// step, in which fetched roots and fed ones are live together.
+// LowerBound returns the least possible size of the arena, in bytes: the maximum of bytes that are live at
+// the same time. Results are fetched and the next inputs are fed between the last task and the first. That
+// counts as one more step, in which fetched and fed roots are live together.
 func (p *Plan) LowerBound() int64 {
 	between := len(p.Tasks)
 	change := make([]int64, between+2) // of the live bytes, per step

@@ -19,8 +19,8 @@ import (
 type Config struct {
 	// Warmup is how many runs of each plan pass before recording begins.
 	Warmup int
-	// Runs is how many runs of each plan are recorded, at least 1. Others take no memory and hardly any
-	// time.
+	// Runs is the number of runs of each plan that are recorded, at least 1. Other runs take no memory and
+	// hardly any time.
 	Runs int
 }
 
@@ -59,7 +59,7 @@ func New(c Config) *Recorder {
 	return &Recorder{warmup: uint64(max(c.Warmup, 0)), runs: uint64(max(c.Runs, 1)), start: time.Now()}
 }
 
-// Profiling says which runs the recorder measures, for the argument from "profiling" of tasks.
+// Profiling says which runs the recorder measures. Tasks take it as their argument from "profiling".
 func (r *Recorder) Profiling() task.Profiling {
 	return task.Profiling{On: true, Warmup: int(r.warmup), Measure: int(r.runs)}
 }
@@ -193,8 +193,8 @@ func Summarize(times []time.Duration) Time {
 	return t
 }
 
-// Work returns what the tasks of a plan take, as measured: each the shortest time of all its ranges together
-// in the recorded runs, for predictions of other runs. It is an error if a task was not recorded.
+// Work returns the measured work of a plan's tasks, for predictions of other runs: for each task, the
+// shortest time of all its ranges together in a recorded run. It returns an error if a task was not recorded.
 func (r *Recorder) Work(p *plan.Plan) ([]simulate.Work, error) {
 	work := make([]simulate.Work, len(p.Tasks))
 	found := make([]bool, len(p.Tasks))

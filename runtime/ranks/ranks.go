@@ -25,14 +25,14 @@ type Transport interface {
 	Send(to int, data []byte) error
 	// Receive waits for the next message from another rank, which must have as many bytes as data.
 	Receive(from int, data []byte) error
-	// Abort ends what all ranks do. Calls that wait, and later ones, return an *Error with the text and with
-	// this rank, on all ranks. Only the first counts.
+	// Abort ends the work of all ranks. On all ranks, calls that wait and later calls return an *Error with
+	// the text and with this rank. Only the first Abort counts.
 	Abort(text string)
 	// Close ends the use of the transport. A rank that waits for a message of this one then gets an error.
 	Close() error
 }
 
-// Error is why ranks do not go on: what one of them says.
+// Error is the reason why ranks cannot continue, as one of them states it.
 type Error struct {
 	Rank    int
 	Message string
@@ -98,7 +98,8 @@ func (m *Message) Receive(step uint64, data []byte) error {
 	return nil
 }
 
-// Exchange returns the bytes that each rank gives, by rank. All ranks give equally many.
+// Exchange sends bytes to all ranks, and returns the bytes of each rank, by rank. All ranks must send equally
+// many.
 func (l *Link) Exchange(mine []byte) ([][]byte, error) {
 	n, ranks := len(mine), l.Ranks()
 	all := make([]byte, n*ranks)
@@ -129,7 +130,8 @@ func (l *Link) Exchange(mine []byte) ([][]byte, error) {
 	return out, nil
 }
 
-// Agree returns an error unless all ranks come with the same digest of what they are about to load.
+// Agree returns an error unless all ranks call it with the same digest of the plan that they are about to
+// load.
 func (l *Link) Agree(what string, digest [32]byte) error {
 	all, err := l.Exchange(digest[:])
 	if err != nil {

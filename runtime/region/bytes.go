@@ -23,8 +23,8 @@ func (l *Layout) alike(m *Layout) bool {
 	return l.Off == m.Off && l.Elem == m.Elem && len(l.Shape) == len(m.Shape) && (len(l.Shape) == 0 || slices.Equal(l.Shape[1:], m.Shape[1:]))
 }
 
-// Under returns a box of the elements of m among which are all that share bytes with the elements of a box of
-// l; an empty one if there are none. Where both lay out elements alike, it has no others.
+// Under returns a box of elements of m that contains all elements that share bytes with elements of a box of
+// l. The box is empty if there are none, and contains no others if both layouts are alike.
 func (l *Layout) Under(b *Box, m *Layout) Box {
 	out := Box{make([]int, len(m.Shape)), slices.Clone(m.Shape)}
 	if l.alike(m) {

@@ -91,7 +91,7 @@ func (b Box) contains(c Box) bool {
 	return true
 }
 
-// Covers reports whether every index of a tensor of a shape, of the same rank, is one of the box.
+// Covers reports whether the box contains every index of a tensor of a shape. Both have the same rank.
 func (b Box) Covers(shape []int) bool {
 	if slices.Contains(shape, 0) {
 		return true
@@ -118,7 +118,7 @@ func Whole(root Root, shape []int) Region {
 // Overlaps reports whether the two regions share an element.
 func (r Region) Overlaps(s Region) bool { return r.Root == s.Root && r.Box.overlaps(s.Box) }
 
-// Contains reports whether every element of s is one of r. An empty s is contained in everything.
+// Contains reports whether r contains every element of s. An empty s is contained in everything.
 func (r Region) Contains(s Region) bool {
 	return s.Empty() || r.Root == s.Root && r.Box.contains(s.Box)
 }
@@ -126,7 +126,7 @@ func (r Region) Contains(s Region) bool {
 // String formats the region as root[lo:hi, ...].
 func (r Region) String() string { return strconv.Itoa(int(r.Root)) + r.Box.String() }
 
-// Access is what a task does with a region.
+// Access is how a task accesses a region.
 type Access struct {
 	Region
 	Perm  perm.Perm  `json:"perm"`
@@ -134,8 +134,8 @@ type Access struct {
 	// Footprint says which part of the region a tile of the task touches. Without one, each tile may touch
 	// all of it.
 	Footprint Footprint `json:"footprint,omitempty"`
-	// Least holds, on each axis, the least number of indices that a tile may touch, as constraints of the
-	// task say. Nothing is demanded without it.
+	// Least holds, for each axis, the minimum number of indices that a tile may access, as constraints of the
+	// task demand. nil demands nothing.
 	Least []int `json:"least,omitempty"`
 }
 

@@ -19,8 +19,8 @@ import (
 // MaxHeader is how many bytes a header may have. Other programs that read the format have the same limit.
 const MaxHeader = 100_000_000
 
-// A Reader reads a file in parts: its header at first, then the tensors that are asked for. It makes no
-// memory for what does not lie in the file.
+// A Reader reads a file in parts: first its header, then tensors on request. It allocates no memory for sizes
+// beyond the end of the file.
 type Reader struct {
 	Metadata map[string]string
 

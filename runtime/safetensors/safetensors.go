@@ -30,8 +30,8 @@ type Tensor struct {
 	Data    []byte
 }
 
-// TypeName returns the name of the element type: that of package dtype, or the one in the file if there is no
-// other.
+// TypeName returns the name of the element type in package dtype, or the name in the file if package dtype
+// has none.
 func (t Tensor) TypeName() string { return cmp.Or(t.Unknown, t.Type.String()) }
 
 // File is the content of a file.

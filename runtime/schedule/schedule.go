@@ -7,7 +7,7 @@ import "math"
 // Graph lists the direct predecessors of tasks. Predecessors have smaller numbers than their task.
 // Dependencies that follow from others may be left out.
 type Graph struct {
-	// Start says, per task, where its predecessors begin in Pred; there is one more for the end.
+	// Start holds, by task, the index in Pred of its first predecessor, and one more entry for the end.
 	Start []int32 `json:"start"`
 	Pred  []int32 `json:"pred"`
 }
@@ -43,7 +43,7 @@ type Wait struct {
 // below make the others.
 type Op int32
 
-// Kind is what an Op does.
+// Kind is the kind of an Op.
 type Kind uint8
 
 const (
@@ -55,7 +55,7 @@ const (
 	WaitFor
 	// WaitShared waits until all ranges of a shared task are done.
 	WaitShared
-	// Signal tells the other workers that everything before it in the queue is done.
+	// Signal tells the other workers that all earlier ops of the queue are done.
 	Signal
 )
 
@@ -81,7 +81,7 @@ func WaitSharedOf(task int32) Op { return Op(sharedBase + task) }
 // Signaling is the entry that signals.
 const Signaling Op = signal
 
-// Decode returns what an Op does, and the task or the index of the wait that it is about.
+// Decode returns the kind of an Op, and the number of its task or the index of its wait.
 func (o Op) Decode() (Kind, int) {
 	switch {
 	case o >= 0:

@@ -19,9 +19,9 @@ import (
 // Machine is a model of a machine. Times are in seconds. The zero value is a machine on which all but the
 // work of tasks takes no time.
 type Machine struct {
-	Range   float64 // what a range takes besides its work
-	Signal  float64 // what a signal takes of the worker that signals
-	Wait    float64 // what a wait takes of the worker that waits, even if there is nothing to wait for
+	Range   float64 // overhead of a range
+	Signal  float64 // time that a signal costs the worker that signals
+	Wait    float64 // time that a wait costs the waiting worker even if the task is over
 	Latency float64 // until a signal, or the end of a shared task, reaches another worker
 	Start   float64 // until the workers other than worker 0 begin, where there is work for them
 	// Rate is the floating-point operations a second of one worker; 0 means that they take no time.
@@ -31,8 +31,8 @@ type Machine struct {
 	Bandwidth, EachBandwidth float64
 }
 
-// Work is what a task takes on any worker. Its ranges have parts of it in proportion to their indices. A
-// range moves its bytes while it computes, so it takes the longer one of both times.
+// Work is the work of a task on any worker. Its ranges have parts of it in proportion to their indices. A
+// range moves its bytes while it computes, so it takes the longer of both times.
 type Work struct {
 	Seconds float64 // a time that was measured, in which nothing is shared with other workers
 	Flops   float64 // floating-point operations, which take time in addition to Seconds
@@ -45,7 +45,7 @@ type Task struct {
 	Worker     int     // that runs the task; -1 if several share its ranges
 }
 
-// Prediction is what a plan does on a machine.
+// Prediction is a predicted run of a plan on a machine.
 type Prediction struct {
 	Seconds float64 // from the beginning to the end of the last worker
 	// CriticalPath is the seconds of the longest chain of tasks that depend on each other, if each has the

@@ -12,8 +12,8 @@ import (
 type Target struct {
 	// Name is the name for which kernels of the device are registered.
 	Name op.Target
-	// Compute returns the element type in which kernels compute with elements that are stored as another.
-	// Where the two differ, plans convert. nil means that kernels compute with what is stored.
+	// Compute returns the element type in which kernels compute with elements of a stored type. Where the two
+	// differ, plans convert. nil means that kernels compute in the stored types.
 	Compute func(stored dtype.Type) dtype.Type
 	// Fuse is set if neighboring tasks that work element by element are fused.
 	Fuse bool

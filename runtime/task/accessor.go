@@ -18,8 +18,8 @@ type Accessor struct {
 	Signature *Signature
 	Attrs     Attrs
 	Resolved  *Resolution
-	// Memory returns the tensors of a slot, or of its gradient: none if it is absent. The zero Buffer
-	// stands for an unused gradient of one of a variadic slot's tensors.
+	// Memory returns the tensors of a slot, or their gradients. It returns nil if the slot is absent. The
+	// zero Buffer stands for an unused gradient of a tensor of a variadic slot.
 	Memory func(slot int, grad bool) []Buffer
 	// Workers returns the scratch memory of a slot, one buffer for each worker.
 	Workers func(slot int) []Buffer
@@ -35,14 +35,15 @@ type Accessor struct {
 	Handle    Handle
 	// Rows says that ranges of the body are tiles of rows of the results, as Resolution.Tiles says.
 	Rows bool
-	// Grid says whose tiles they are: those of a call that asks for these gradients. Gradients are bound in
-	// another mode to check them, and the tiles stay.
+	// Grid says which gradients a call computes whose grid has these tiles. Gradients are bound in another
+	// mode to check them, and the tiles stay.
 	Grid Asked
-	// Heap is the argument from "memory" of init and cleanup tasks; nil for others.
+	// Heap is the argument from "memory" of init and cleanup tasks; nil for other tasks.
 	Heap *Memory
 }
 
-// Value returns what an argument of a single value is, given its slot; nil if the engine does not have it.
+// Value returns the value of an argument that has a single one, given its slot. It returns nil if the engine
+// does not have it.
 func (a *Accessor) Value(slot int, arg *Arg) any {
 	switch arg.From {
 	case FromExpression:

@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Resolutions applies operators, and keeps what comes out. Uses that are alike share one Resolution: the same
-// operator with the same attributes, on operands of the same types and shapes. A graph of a million nodes has
-// few that differ. The zero Resolutions is ready to use, and nil keeps nothing. It is safe for concurrent
+// Resolutions applies operators, and caches the results. Equal uses share one Resolution: the same operator
+// with the same attributes, on operands of the same types and shapes. A graph of a million nodes has few
+// different uses. The zero Resolutions is ready to use, and nil caches nothing. It is safe for concurrent
 // use.
 type Resolutions struct {
 	mu    sync.Mutex
@@ -25,8 +25,7 @@ type likeUse struct {
 	given    string // what the caller passes, and signs of attributes
 }
 
-// Resolve is function Resolve for a use that may be like an earlier one. It keeps nothing of given, whose
-// memory the caller may use again.
+// Resolve is function Resolve with the cache. It does not keep given, whose memory the caller may reuse.
 func (r *Resolutions) Resolve(o *Operator, attrs Attrs, given Given) (*Resolution, error) {
 	if r == nil || !hashable(attrs) {
 		return Resolve(o, attrs, given.clone())

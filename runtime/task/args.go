@@ -54,10 +54,10 @@ type Arg struct {
 	Unchecked bool `json:"unchecked,omitempty"`
 }
 
-// Profiling says how an engine measures the runs of a plan. The zero Profiling says that it does not.
+// Profiling says how an engine measures the runs of a plan. The zero Profiling stands for no measurement.
 type Profiling struct {
 	On      bool
-	Warmup  int // runs that pass before those that are measured
+	Warmup  int // number of runs before measurement begins
 	Measure int // runs that are measured then; 0: all
 }
 

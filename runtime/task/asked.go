@@ -6,7 +6,7 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Asked says which of the gradients that a task may write a call computes, and how: a character for each
+// Asked says which gradients a call computes, of those that its task may write, and how: a character for each
 // tensor, in the order of parameters, and a comma behind each parameter. The zero value asks for all of them,
 // to be stored.
 type Asked string
@@ -16,8 +16,8 @@ const (
 	askedFirst = '0' // of the modes
 )
 
-// AskedOf returns what a call of the task asks for. each calls its argument with the gradients of a
-// parameter: whether there is a tensor for it, and its mode.
+// AskedOf returns which gradients a call of the task computes. It calls each for every parameter, which must
+// call its argument with each gradient: whether there is a tensor for it, and its mode.
 func (s *Signature) AskedOf(each func(param int, f func(present bool, m tensor.Mode))) Asked {
 	var b strings.Builder
 	usual := true

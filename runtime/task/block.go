@@ -23,7 +23,7 @@ func NewBlock(bytes int64, region any, write, read func([]byte) error) *Block {
 	return &Block{bytes, region, write, read}
 }
 
-// Region returns what the backends of the engine know the memory by.
+// Region returns the value by which the backends of the engine identify the memory.
 func (b *Block) Region() any { return b.region }
 
 // Bytes returns the size of the block.

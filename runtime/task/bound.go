@@ -2,8 +2,8 @@ package task
 
 import "fmt"
 
-// Bound bounds the integers of an input: values lie in [0, Below) or, if HasExcept, are Except, such as the
-// label of rows that do not count.
+// Bound bounds the integers of an input. Values are in [0, Below) or, if HasExcept is set, equal to Except,
+// such as the label of rows that do not count.
 type Bound struct {
 	Below     int
 	Except    int
@@ -28,7 +28,7 @@ func (b Bound) Draw(below func(n int) int) int {
 	return below(b.Below)
 }
 
-// String says in words which values are allowed.
+// String describes the allowed values.
 func (b Bound) String() string {
 	text := fmt.Sprintf("an index from 0 to %d", b.Below-1)
 	if b.HasExcept {

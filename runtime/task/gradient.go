@@ -16,18 +16,18 @@ import (
 type Gradient struct {
 	// Of is the operator whose gradients are computed.
 	Of *Operator
-	// Slots says, by slot of the gradient's operator, what the slot holds.
+	// Slots holds, by slot of the gradient's operator, the content of the slot.
 	Slots []GradientSlot
 }
 
-// GradientSlot is what a slot of the operator of a gradient holds: the tensors or the values of a slot of the
+// GradientSlot is the content of a slot of a gradient's operator: the tensors or the values of a slot of the
 // other operator, or the gradients of these tensors.
 type GradientSlot struct {
 	Slot int // of the other operator
 	Grad bool
 }
 
-// Slot returns the slot that holds what s says, or -1.
+// Slot returns the number of the slot with content s, or -1.
 func (g *Gradient) Slot(s GradientSlot) int { return slices.Index(g.Slots, s) }
 
 // gradientPrefix begins the name of the operator that computes the gradients of another one.

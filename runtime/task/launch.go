@@ -87,8 +87,8 @@ type alike struct {
 	tensors   string      // types and shapes, which of them are the same tensor, and numbers of values that the caller passes
 }
 
-// Limits checks a launch of a task against its constraints and returns what they demand from tiles; nil if
-// there are no constraints.
+// Limits checks a launch of a task against its constraints, and returns the limits that they impose on tiles.
+// It returns nil if there are no constraints.
 func (l *Limiter) Limits(s *Signature, res *Resolution, stores [][]*partition.Store, passed map[int][]any, added []partition.Constraint) (*partition.Limits, error) {
 	if l == nil || len(s.Constraints.List) == 0 || len(added) > 0 {
 		return s.limits(res, stores, passed, added)

@@ -32,8 +32,8 @@ func (p *Passed) Follow(slot int, f func(values []any)) {
 	f(p.values[slot])
 }
 
-// Set sets the values of a slot, of the types and the number of those that it has. No task of the node runs
-// meanwhile.
+// Set sets the values of a slot. Their number and types must be those of the current values. No task of the
+// node may run meanwhile.
 func (p *Passed) Set(slot int, values []any) {
 	if p.values == nil {
 		p.values = map[int][]any{}

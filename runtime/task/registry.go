@@ -63,8 +63,8 @@ type compiler struct {
 	variants func(*Signature) ([]Variant, error)
 }
 
-// RegisterCompiler sets what makes implementations of the tasks of operators that have no spec, from their
-// formulas: those of gradients, and Sum. The first compiler for a target counts.
+// RegisterCompiler sets the function that implements tasks of operators without a spec from their formulas:
+// those of gradients, and Sum. The first compiler for a target counts.
 func (r *Registry) RegisterCompiler(target op.Target, variants func(*Signature) ([]Variant, error)) error {
 	if r == nil || target == "" || variants == nil {
 		return fmt.Errorf("want a registry, a target and a compiler, got %v, %q and %v", r != nil, target, variants != nil)

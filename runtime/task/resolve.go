@@ -29,17 +29,17 @@ func (o Operand) Bytes() int64 {
 // String formats the operand as f32[2, 3].
 func (o Operand) String() string { return o.Type.String() + shape.Format(o.Shape) }
 
-// Cost is what a task takes according to its spec.
+// Cost is the cost of a task that its spec states.
 type Cost struct {
-	Known bool    // whether the spec says
+	Known bool    // whether the spec states a cost
 	Flops float64 // floating-point operations
 	// Bytes is how many bytes it moves; 0 if the spec leaves that to the tensors that the task reads
 	// and writes.
 	Bytes float64
 }
 
-// Resolution is an operator applied to operands: the types and shapes of all its slots, and what its tasks
-// take. It is made by Operator.Resolve and must not be changed afterwards.
+// Resolution is an operator applied to operands: the types and shapes of all its slots, and the grids and
+// costs of its tasks. Operator.Resolve makes it, and it must not be changed afterwards.
 type Resolution struct {
 	// Attrs are the operator's attributes.
 	Attrs Attrs
@@ -49,10 +49,10 @@ type Resolution struct {
 	Types []dtype.Type
 	// Inputs is what the caller passed.
 	Inputs Given
-	// Slots holds the tensors of each slot; none if it is absent.
+	// Slots holds the tensors of each slot; an absent slot has none.
 	Slots [][]Operand
-	// Grids holds what the steps of each task run over, Cuts how they are cut into tiles, by task and step,
-	// and Costs what each task takes.
+	// Grids holds the grids of the steps of each task, by task and step. Cuts holds how they are cut into
+	// tiles. Costs holds the costs of tasks.
 	Grids [][]op.Grid
 	// Shares tells, by task, which tasks loops of a formula compute that do not work element by element in
 	// this use: an index of the grid stands for a share of what the loops go over, and for no element.
@@ -72,7 +72,7 @@ type Resolution struct {
 	Numbers map[[2]int]map[string][]int
 	// Args holds the values of arguments from expressions, by slot.
 	Args map[int]any
-	// Of is the use of the operator of which this one computes the gradients, or nil.
+	// Of is the use whose gradients this use of a gradient's operator computes; nil for other operators.
 	Of *Resolution
 	// Unused holds, for each task, the slots whose tensors it does not take under these attributes.
 	Unused []map[int]bool
@@ -89,7 +89,7 @@ type Given struct {
 	// Requested tells how many tensors the caller asks for of outputs that are made on request: 0 or 1, or a
 	// number within the limits of a variadic one.
 	Requested []int
-	// Values says how many values the caller passes for arguments; 0 for other slots.
+	// Values holds, by slot, the number of values that the caller passes for an argument; 0 for other slots.
 	Values []int
 }
 
@@ -120,14 +120,14 @@ func Resolve(o *Operator, attrs Attrs, given Given) (*Resolution, error) {
 // Given returns what the caller passed.
 func (r *Resolution) Given() Given { return r.Inputs }
 
-// Operands returns the tensors of a slot: none if it is absent, one, or several if it is variadic.
+// Operands returns the tensors of a slot: no tensor if the slot is absent, one, or several if it is variadic.
 func (r *Resolution) Operands(slot int) []Operand { return r.Slots[slot] }
 
-// Work returns what a step of the operator's task number t runs over. It follows from shapes alone, so that
+// Work returns the grid of a step of the operator's task number t. It follows from shapes alone, so that
 // results do not depend on the number of workers.
 func (r *Resolution) Work(t, step int) op.Grid { return r.Grids[t][step] }
 
-// Cost returns what the operator's task number t takes.
+// Cost returns the cost of the operator's task number t.
 func (r *Resolution) Cost(t int) Cost { return r.Costs[t] }
 
 // Bound returns the bound of an integer input; ok is false if the spec gives none.

@@ -1,7 +1,7 @@
 package task
 
-// InPlace says that the tensor of a slot may take the memory of another, because the task reads each element
-// before it writes it. In a backward task the slots stand for their gradients.
+// InPlace says that the tensor of a slot may reuse the memory of another slot's tensor, since the task reads
+// each element before it writes it. In a backward task the slots stand for their gradients.
 type InPlace struct {
 	Slot int `json:"slot"`
 	Of   int `json:"of"`
@@ -16,9 +16,9 @@ type InPlace struct {
 type Fusion struct {
 	Name  string `json:"name"`
 	Other string `json:"other"`
-	// Share lists the other's inputs with the slots of this operator that hold the same tensors: an
-	// output, which is what lies between them, or an input or weight. A slot that had no tensor takes
-	// the other's.
+	// Share maps inputs of the other operator to the slots of this operator that hold the same tensors: an
+	// output, which is the tensor between both, or an input or weight. A slot without a tensor takes the
+	// other operator's.
 	Share []FusionSlot `json:"share"`
 	// Make lists the other's outputs with the outputs of this operator that make them afterwards.
 	Make []FusionSlot `json:"make"`
@@ -28,13 +28,14 @@ type Fusion struct {
 	Own []FusionWhen `json:"own,omitempty"`
 	// Absent lists attributes of this operator that must not be given.
 	Absent []string `json:"absent,omitempty"`
-	// Set holds, as a JSON object, attributes that this operator has afterwards. An optional one must
-	// be absent before, a boolean must have been the opposite.
+	// Set holds, as a JSON object, attributes that this operator has after the fusion. An optional attribute
+	// must have been absent, and a boolean must have been the opposite.
 	Set string `json:"set,omitempty"`
-	// Copy lists attributes of this operator, absent before, that take the value of one of the other's.
+	// Copy lists attributes of this operator, absent before the fusion, that take the value of an attribute
+	// of the other operator.
 	Copy []FusionCopy `json:"copy,omitempty"`
-	// Tolerance is how far results may be from those of the two operators, relative to the largest;
-	// 0 means that they are equal bit for bit.
+	// Tolerance bounds the difference from the results of the two operators, relative to the largest result;
+	// 0 means that bits are equal.
 	Tolerance float64 `json:"tolerance,omitempty"`
 }
 
@@ -50,7 +51,7 @@ type FusionWhen struct {
 	Values string `json:"values"`
 }
 
-// FusionCopy gives the attribute Attr the value of another operator's attribute From.
+// FusionCopy sets attribute Attr to the value of attribute From of the other operator.
 type FusionCopy struct {
 	Attr string `json:"attr"`
 	From string `json:"from"`

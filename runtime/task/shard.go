@@ -25,10 +25,10 @@ type ShardAxes struct{ Slot, Lo, Hi int }
 
 // Division is a dimension along which a use of an operator may be divided among devices.
 type Division struct {
-	// Name is that of the dimension in the spec; empty if none stands for it.
+	// Name is the name of the dimension in the spec; "" if the spec does not name it.
 	Name string
-	// Attr is the attribute that gives the extent; empty if none does. A use on a part has the extent of the
-	// part there.
+	// Attr is the attribute that holds the extent; "" if there is none. In a use on a part it holds the
+	// part's extent.
 	Attr string
 	// Partial says that results without the dimension are partial sums.
 	Partial bool

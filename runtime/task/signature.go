@@ -34,8 +34,8 @@ func GroupOf(p perm.Perm) (g partition.Group, ok bool) {
 	return 0, false
 }
 
-// ParamName returns the name of parameter i in constraints and messages: that of its slot, or
-// grad.slot for a gradient.
+// ParamName returns the name of parameter i in constraints and messages: the name of its slot, or grad.SLOT
+// for a gradient.
 func (s *Signature) ParamName(i int) string {
 	name := s.Operator.Slots[s.Params[i].Slot].Name
 	if s.Params[i].Grad {

@@ -20,7 +20,7 @@ type State struct{ value any }
 // Put puts the state. What was there before is replaced.
 func (s *State) Put(v any) { s.value = v }
 
-// Value returns what was put, or nil.
+// Value returns the state that was put last, or nil.
 func (s *State) Value() any { return s.value }
 
 // Set reports whether a value was put.

@@ -17,8 +17,8 @@ import (
 )
 
 // ID identifies a task. It is a hash of the operator's full name and the task's name, so adding an operator
-// renumbers nothing, and operators of two modules may have one name; the generator and Registry reject
-// clashes.
+// renumbers nothing, and operators of two modules may have the same name. The generator and Registry reject
+// collisions.
 type ID uint64
 
 // IDOf returns the id of a task: FNV-1a of "operator.task", with the full name of the operator.
@@ -100,20 +100,20 @@ type Slot struct {
 	Type      string `json:"type"`                 // element type, or the variable that stands for it
 	Shape     string `json:"shape,omitempty"`      // as the spec writes it; for messages
 	Optional  bool   `json:"optional,omitempty"`   // may be absent
-	OnRequest bool   `json:"on_request,omitempty"` // an output that is made only if the caller asks for it; of a variadic one it asks for a number of tensors
-	Provided  bool   `json:"provided,omitempty"`   // an output whose shape the caller gives, as for an initializer
+	OnRequest bool   `json:"on_request,omitempty"` // an output that is made only if the caller requests it; for a variadic slot, the caller requests a number of tensors
+	Provided  bool   `json:"provided,omitempty"`   // an output whose shape the caller states, as for an initializer
 	Variadic  bool   `json:"variadic,omitempty"`   // holds Min to Max tensors rather than one
 	Min       int    `json:"min,omitempty"`
 	Max       int    `json:"max,omitempty"`
 	Trainable bool   `json:"trainable,omitempty"`  // its tensor gets a gradient
-	PerWorker bool   `json:"per_worker,omitempty"` // scratch of which every worker has its own
+	PerWorker bool   `json:"per_worker,omitempty"` // scratch memory of which each worker has its own copy
 	GradOf    string `json:"grad_of,omitempty"`    // of scratch memory: the value of the formula whose gradient it holds
 	AuxLoss   bool   `json:"aux_loss,omitempty"`   // a scalar output that training adds to the loss
-	CountedBy string `json:"counted_by,omitempty"` // the output that holds how many rows of this one count, of those that are planned
+	CountedBy string `json:"counted_by,omitempty"` // the output that holds how many of the planned rows of this one count
 	Init      Init   `json:"init,omitzero"`        // how a weight begins
 }
 
-// Asked reports whether the slot is an output of which the caller asks for as many tensors as it wants.
+// Asked reports whether the slot is an output for which the caller chooses the number of tensors.
 func (s *Slot) Asked() bool { return s.OnRequest && s.Variadic }
 
 // Init names the initializer of a weight and gives its attributes as JSON.
@@ -152,11 +152,10 @@ type Signature struct {
 	Args     []Arg     `json:"args,omitempty"`
 	// Constraints say how launches partition the task's tensors.
 	Constraints Constraints `json:"constraints,omitzero"`
-	// Returns lists the slots of the per-device states that an init task makes; nothing if the task makes
-	// none.
+	// Returns lists the slots of the per-device states that an init task makes. Other tasks make none.
 	Returns []int  `json:"returns,omitempty"`
 	Steps   []Step `json:"steps"`
-	// InPlace lists the tensors that may lie where others lay.
+	// InPlace lists the tensors that may reuse the memory of others.
 	InPlace []InPlace `json:"inplace,omitempty"`
 	// Floating lists the dtype variables that stand for floating-point types in this task, though the
 	// operator allows others: the task exists for those only.
@@ -234,8 +233,8 @@ func (o *Operator) FullName() string {
 type TypeVar struct {
 	Name  string       `json:"name"`
 	Types []dtype.Type `json:"types"`
-	// From lists what says the type if no input does, the first that is given: attributes, other
-	// variables, element types.
+	// From lists sources of the type if no input determines it: attributes, other variables, or element
+	// types. The first that has a type counts.
 	From []string `json:"from,omitempty"`
 }
 
@@ -243,7 +242,7 @@ type TypeVar struct {
 type Example struct {
 	Attrs  string           `json:"attrs"`  // JSON
 	Shapes map[string][]int `json:"shapes"` // per input slot; a variadic slot's are numbered name.0, name.1, ...
-	// Counts tells how many tensors the caller asks for of outputs whose number it decides.
+	// Counts holds the requested numbers of tensors of outputs for which the caller chooses the number.
 	Counts map[string]int `json:"counts,omitempty"`
 	// Args holds, as a JSON object, a list of values for each argument that the caller passes; "" if there
 	// are none.
@@ -270,7 +269,8 @@ func (o *Operator) SlotName(slot int) string {
 	return o.Slots[slot].Name
 }
 
-// Main returns the task that graphs invoke first: forward, or an optimizer's update; nil if there is none.
+// Main returns the task that graphs invoke first: forward, or an optimizer's update. It returns nil if there
+// is none.
 func (o *Operator) Main() *Signature {
 	if s := o.Signature(KindForward); s != nil {
 		return s

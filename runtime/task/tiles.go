@@ -9,18 +9,18 @@ import (
 	"github.com/opgen/opgen/runtime/shape"
 )
 
-// Tiles says how a step is cut into tiles that may be tasks of their own.
+// Tiles describes how a step is cut into tiles that may be tasks of their own.
 type Tiles struct {
 	// Rows holds the extents of the grid of tiles that follow from a formula: the first axes of the results.
 	// Without it, tiles are those of the step's own grid.
 	Rows []int
 	Size []int // extents of a tile, for each dimension of the grid
-	// Footprints says, per slot, what an index touches; nil is the whole tensor. Grads says it of gradients,
-	// if it is not the same.
+	// Footprints holds, by slot, the elements that an index accesses; nil stands for the whole tensor. Grads
+	// holds them for gradients whose footprint is another one.
 	Footprints, Grads []region.Footprint
 }
 
-// Of returns what an index touches of the tensors of a parameter; nil if it is all.
+// Of returns the elements of the tensors of a parameter that an index accesses; nil stands for all elements.
 func (t *Tiles) Of(p *Param) region.Footprint {
 	if p.Grad && t.Grads != nil {
 		return t.Grads[p.Slot]
@@ -28,7 +28,7 @@ func (t *Tiles) Of(p *Param) region.Footprint {
 	return t.Footprints[p.Slot]
 }
 
-// Grid returns the grid of which the tiles are, where the step's own grid is given.
+// Grid returns the grid of the tiles, given the step's own grid.
 func (t *Tiles) Grid(own op.Grid) op.Grid {
 	if len(t.Rows) > 0 {
 		own = op.Grid{Axis: op.Axis{Over: t.Rows[0]}}

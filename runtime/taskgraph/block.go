@@ -19,12 +19,12 @@ func (d Dim3) count() int { return shape.Prod(d.sorted()) }
 
 func (d Dim3) sorted() []int { a := d.axes(); return a[:] }
 
-// Map says how a grid divides a tensor: axis x, y or z of the grid divides dimension X, Y or Z of the tensor
-// into equal parts, of which the last may be smaller; -1 stands for an axis that divides none, so all its
-// blocks touch the same elements.
+// Map says how a grid divides a tensor. Axis x, y or z of the grid divides dimension X, Y or Z of the tensor
+// into equal parts, of which the last may be smaller. -1 stands for an axis that divides no dimension: all
+// its blocks access the same elements.
 type Map struct{ X, Y, Z int }
 
-// None is the map of a tensor of which every block touches all elements.
+// None is the map of a tensor all of whose elements every block accesses.
 var None = Map{-1, -1, -1}
 
 // Along returns the map in which only axis x of the grid divides the tensor, along dimension d.
@@ -61,14 +61,14 @@ type Block struct {
 	// Cluster divides the grid into groups of blocks that follow each other in the order of tasks, so that
 	// workers run them at about the same time.
 	Cluster Dim3
-	// ForLoop is how many parts of its inputs a block goes through, one after the other; 0 stands for 1.
+	// ForLoop is the number of parts of its inputs over which a block iterates; 0 stands for 1.
 	ForLoop int
 	// ReductionDimX is the extent that ReductionToDimX leaves.
 	ReductionDimX int
 	// Folds lists axes of the grid (X, Y or Z) whose blocks add to the same tile of the outputs, in the order
 	// of their numbers.
 	Folds []int
-	// Budget is the most bytes that the tiles of a block may take; 0 stands for DefaultBudget.
+	// Budget is the maximum size of a block's tiles, in bytes; 0 stands for DefaultBudget.
 	Budget int
 
 	inputs, outputs []*STensor
@@ -87,7 +87,7 @@ func NewBlock(grid, threads Dim3, forLoop, reductionDimX int) *Block {
 	return &Block{Grid: grid, Threads: threads, ForLoop: forLoop, ReductionDimX: reductionDimX}
 }
 
-// STensor is a tile: what a block touches of a tensor, or what an operator of the block computes.
+// STensor is a tile: the part of a tensor that a block accesses, or the result of an operator of the block.
 type STensor struct {
 	block *Block
 	dims  []int // of the largest tile
@@ -112,9 +112,9 @@ func (s *STensor) operand() string {
 	return s.from.typ.String() + shape.Format(s.from.dims)
 }
 
-// NewInput returns the tile that each block touches of a tensor: the part that the map gives. The for-loop
-// goes through it along a dimension, or leaves it whole if forLoopDim is -1. Layers may use the block graph
-// with any tensor of the type and the shape of t.
+// NewInput returns the tile of a tensor that each block reads: its part according to the map. The for-loop
+// iterates over parts of the tile along dimension forLoopDim. If forLoopDim is -1, each iteration reads the
+// whole tile. Layers may use the block graph with any tensor of the type and the shape of t.
 func (b *Block) NewInput(t *DTensor, m Map, forLoopDim int) *STensor {
 	s := b.tile(fmt.Sprintf("input %d", len(b.inputs)), t, m)
 	b.inputs = append(b.inputs, s)
@@ -135,8 +135,8 @@ func (b *Block) NewInput(t *DTensor, m Map, forLoopDim int) *STensor {
 	return s
 }
 
-// NewOutput says that each block writes a part of a tensor: the one that the map gives. tile is what it
-// writes, an STensor that operators compute; nil leaves that to the function of RegisterTask.
+// NewOutput declares the part of a tensor that each block writes, according to the map. tile is the STensor
+// that it writes, which operators compute; nil leaves the computation to the function of RegisterTask.
 func (b *Block) NewOutput(t *DTensor, m Map, tile *STensor) *STensor {
 	s := b.tile(fmt.Sprintf("output %d", len(b.outputs)), t, m)
 	s.forLoop = -1

@@ -2,7 +2,7 @@ package taskgraph
 
 import "fmt"
 
-// Error says what is wrong with a layer: where, what was expected and what came.
+// Error is a mistake in a layer. It names the layer, and what was expected and what came.
 type Error struct {
 	Graph string
 	Layer string // "" if it is about no layer

@@ -13,7 +13,7 @@ type Event struct {
 	Dependent []int32 // tasks that wait for it, ascending
 }
 
-// NumTriggers returns how many tasks have to be over before those that wait for the event begin.
+// NumTriggers returns the number of tasks that must be complete before tasks that wait for the event begin.
 func (e *Event) NumTriggers() int { return len(e.Triggers) }
 
 // Events are the dependencies of a plan as events: tasks with the same predecessors wait for one event.

@@ -22,7 +22,7 @@ type View struct {
 	data []byte
 }
 
-// At returns where an element lies among those of the tensor.
+// At returns the offset of an element in the tensor.
 func (v *View) At(index ...int) int {
 	n := 0
 	for d, i := range index {
@@ -60,8 +60,8 @@ type Instance struct {
 	runs    uint64
 }
 
-// Load gives a task graph memory. functions holds those of registered tasks, by name. A task without one is
-// an *Error, unless the operators of its block graph compute it.
+// Load allocates the memory of a task graph. functions holds the functions of registered tasks, by name. A
+// task without a function is an *Error, unless the operators of its block graph compute it.
 func (tg *TaskGraph) Load(functions map[string]Func) (*Instance, error) {
 	in := &Instance{tg: tg}
 	in.roots = memoryOf(tg.Plan)

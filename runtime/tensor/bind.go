@@ -19,7 +19,7 @@ type Memory struct {
 	Fold  any        // of a reduction by a function of the module's own: a func(x, y T) T; else nil
 }
 
-// Access is what a view permits with the tensor of a slot.
+// Access is the kind of access that a view permits.
 type Access uint8
 
 const (
@@ -41,8 +41,8 @@ type View interface {
 // Describe returns the element type of a view and what the view permits.
 func Describe(v View) (dtype.Type, Access) { return v.describe() }
 
-// Bind makes a view of memory: a *PerWorker of that of all workers, another one of the first. It returns
-// false if a *Reduction has no function that folds its elements.
+// Bind returns a view of memory: a *PerWorker views the memory of all workers, another view that of the
+// first. It returns false if a *Reduction has no function that combines its elements.
 func Bind(v View, m ...Memory) bool { return v.bind(m) }
 
 // of returns the memory as elements of type T.

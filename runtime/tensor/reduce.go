@@ -5,8 +5,8 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// Reduction is a tensor into which the task folds values, any number of times, with an operator that
-// the spec gives. The engine provides the first values.
+// Reduction is a tensor into which the task reduces values, any number of times, with an operator that the
+// spec states. The engine provides the initial values.
 type Reduction[T dtype.Element] struct {
 	_ [0]asReduced
 	layout
@@ -20,7 +20,8 @@ func (v Reduction[T]) Len() int { return len(v.data) }
 // Fold folds x into element i in row-major order.
 func (v Reduction[T]) Fold(i int, x T) { v.data[i] = v.join(v.data[i], x) }
 
-// Joining returns what a reduction does with two values; nil if it does not exist for their type.
+// Joining returns the function with which a reduction combines two values. It returns nil if there is none
+// for their type.
 func Joining[T dtype.Element](r perm.Redop) func(x, y T) T {
 	var join any
 	switch any(*new(T)).(type) {

@@ -11,7 +11,7 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// Kind says what a worker does in a span.
+// Kind is the activity of a worker in a span.
 type Kind uint8
 
 const (
@@ -20,11 +20,11 @@ const (
 	Signal             // tells others where it is
 )
 
-// Span is what a worker does for a while.
+// Span is an interval of time in which a worker does one thing.
 type Span struct {
 	Kind Kind
-	// Task is the task that runs. Of a wait, it is the one whose end the worker waits for; of a signal, the
-	// last one before it.
+	// Task is the task that runs. For a wait, it is the task whose end the worker awaits; for a signal, the
+	// last task before it.
 	Task int
 	// For is the worker for which a wait waits; -1 if all workers share the task.
 	For        int
@@ -38,7 +38,7 @@ func (s *Span) Seconds() float64 { return s.End - s.Begin }
 
 // Timeline is the spans of all workers in one run of a plan, or in several.
 type Timeline struct {
-	// Name says what the timeline is of, such as "plan training".
+	// Name is the title of the timeline, such as "plan training".
 	Name    string
 	Plan    *plan.Plan
 	Workers [][]Span // per worker, one after the other

@@ -14,7 +14,7 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Device is what an entry was measured on.
+// Device is the device on which an entry was measured.
 type Device struct {
 	Processor string // as Processor returns it
 	Workers   int
@@ -97,7 +97,7 @@ func UseOf(s *task.Signature, r *task.Resolution) (Use, error) {
 	return Use{s.Operator.FullName(), s.Task, string(attrs), dtype.Format(r.Types), Shapes(s.Operator, r.Given().Operands, Rounded)}, nil
 }
 
-// Shapes formats the shapes of what an operator is given, by slot, with each extent as f gives it.
+// Shapes formats the shapes of an operator's operands, by slot. f formats an extent.
 func Shapes(o *task.Operator, given [][]task.Operand, f func(extent int) int) string {
 	var b strings.Builder
 	for slot, operands := range given {

@@ -32,7 +32,7 @@ func (a *Axis) Window(i int) (lo, hi int) {
 // Without one they stay as they are.
 type Pool[T dtype.Float] struct {
 	Down, Right Axis
-	// Divisor is the divisor of a mean; 0 says that it is the number of the window's elements.
+	// Divisor is the divisor of a mean; 0 stands for the number of the window's elements.
 	Divisor float64
 }
 
@@ -117,8 +117,8 @@ func greatest[T dtype.Float](rows []T, width, left, right int) T {
 	return y
 }
 
-// MaxGrad adds the gradient of each window's greatest element to that of the image: to the first one of equal
-// elements. A NaN counts as greatest.
+// MaxGrad adds the gradient of each window's maximum to the image's gradient, at the maximum: at the first of
+// equal elements. A NaN counts as the maximum.
 func (w *Pool[T]) MaxGrad(image tensor.ScatterLane[T], of, grad tensor.ROLane[T], finish func(int, T) T) {
 	to, size, step := unlock.Lane(image.Sealed())
 	x, _, apart := unlock.Lane(of.Sealed())
@@ -170,7 +170,7 @@ func first[T dtype.Float](rows []T, y T, width, left, right int) int {
 	return at
 }
 
-// MeanGrad adds the gradient of each window's mean to those of its elements.
+// MeanGrad adds the gradient of each window's mean to the gradients of the window's elements.
 func (w *Pool[T]) MeanGrad(image tensor.ScatterLane[T], grad tensor.ROLane[T], finish func(int, T) T) {
 	to, size, step := unlock.Lane(image.Sealed())
 	g, n, between := unlock.Lane(grad.Sealed())

@@ -93,7 +93,7 @@ func ShiftRows[T dtype.Float](dst tensor.RWLane[T], shifts tensor.ROLane[T], siz
 	}
 }
 
-// AtLeast makes every element that is less than x equal to x. A NaN stays one.
+// AtLeast replaces every element that is less than x by x. A NaN stays NaN.
 func AtLeast[T dtype.Float](dst tensor.RWLane[T], x T) { apply(dst, simd.Max, x) }
 
 // apply sets every element y to the result of an operation on y and x.

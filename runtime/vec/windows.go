@@ -8,8 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/tensor"
 )
 
-// Windows says how windows lie on the planes of an image, one for each pixel of Rows x Cols. What lies in the
-// padding is 0.
+// Windows says where windows are on the planes of an image, one window for each pixel of Rows x Cols.
+// Elements in the padding are 0.
 type Windows struct {
 	Height, Width        int // of a plane
 	KernelH, KernelW     int // of a window

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Line is a node of a body: what it is called with and what it computes.
+// Line is a node of a body: an operator with its inputs and outputs.
 type Line struct {
 	Outputs []string // names, which later lines read; a name may be given again
 	Op      string   // an operator of ONNX

@@ -20,8 +20,8 @@ type Entry struct {
 	Since    int    `json:"since"`            // the first version of the operator set to which the entry applies
 	Until    int    `json:"until,omitempty"`  // the last one; 0 for none
 	Operator string `json:"operator"`         // its name in the catalogue
-	// When is the condition under which the entry applies. Of the entries of an operator, the first one that
-	// applies counts.
+	// When is the condition under which the entry applies. The first entry of an operator whose condition
+	// holds is used.
 	When string `json:"when,omitempty"`
 	// Times lists integers, for each of which the operator is applied once more, to its first output. Other
 	// expressions read the integer as i. Without integers, the output is the first input.

@@ -12,16 +12,16 @@ type Goal struct {
 	Want any
 }
 
-// Search looks for values of names with which expressions have wanted values: it reads an entry from the
-// right to the left. The search goes back where a choice leads nowhere.
+// Search finds values of names for which expressions have wanted values: it inverts an entry, by
+// backtracking.
 type Search struct {
-	// Known has the values of names that are not looked for; nil values are of names without one.
+	// Known holds the values of names that are not searched; nil stands for a name without a value.
 	Known map[string]any
 	Let   []Attr // expressions that have names
 	// About computes functions of tensors, such as shape(x).
 	About func(function, name string) (any, error)
-	// Accept is given values that were found, and reports whether they will do. Names without a value may be
-	// absent.
+	// Accept reports whether values that were found are acceptable. Names without a value may be absent from
+	// the map.
 	Accept func(found map[string]any) bool
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/opgen/opgen/runtime/timeline"
 )
 
-// Page is what an HTML page shows of a plan.
+// Page is the content of an HTML page about a plan.
 type Page struct {
 	Plan *plan.Plan
 	// Timelines holds runs of the plan, measured or predicted. The page shows the first one first.
@@ -53,11 +53,12 @@ var pageDagre string
 var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 
 // HTML writes a page about a plan: one file that needs no network and no other file. It shows the graph of
-// the plan's layers, what workers did and waited for, the memory over time, how near the layers are to the
-// machine's roofline, and what package verify proves of the plan. What is selected in one view is selected in
-// all. A layer is a step of a call, with all its tiles, or a built-in operation.
+// the plan's layers, what workers did and waited for, the memory over time, the layers in the machine's
+// roofline, and what package verify proves of the plan. A selection in one view is shown in all views. A
+// layer is a step of a call, with all its tiles, or a built-in operation.
 //
-// It is an error if a timeline is one of another plan, or if there is work of another number of tasks.
+// HTML returns an error if a timeline is that of another plan, or if there is work for another number of
+// tasks.
 func HTML(w io.Writer, page Page) error {
 	data, err := page.data()
 	if err != nil {

@@ -45,9 +45,8 @@ func Program(p *plan.Plan) error {
 	return first(c.checkRoots, c.checkTasks, c.checkTiles, c.checkDevices, c.checkPairs, c.checkLives, c.checkWritten)
 }
 
-// Form checks each root, call and task by itself: numbers refer to what there is, accesses lie within their
-// roots, and places within the arena. What follows these numbers then needs no checks of its own. The error
-// is a *plan.Error.
+// Form checks each root, call and task by itself: numbers refer to existing objects, accesses are inside of
+// their roots, and places are inside of the arena. Later proofs rely on this. The error is a *plan.Error.
 func Form(p *plan.Plan) error {
 	c := checker{p}
 	return first(c.checkRoots, c.checkTasks)
