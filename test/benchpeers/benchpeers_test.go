@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -31,17 +32,22 @@ import (
 func TestUses(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, u := range uses {
+	for _, u := range slices.Concat(uses, formulaUses) {
 		if seen[u.title()] {
 			t.Errorf("two rows are called %s", u.title())
 		}
 		seen[u.title()] = true
-		i := slices.IndexFunc(catalogue.Operators(), func(o *graph.Operator) bool { return o.Name == u.op })
-		if i < 0 {
+		if u.formulas {
+			if _, err := os.Stat("../formulas/testdata/specs/" + u.op + ".toml"); err != nil {
+				t.Error(err)
+			}
+			continue // TestFormulas runs it
+		}
+		o := u.operator()
+		if o == nil {
 			t.Errorf("there is no operator %s", u.op)
 			continue
 		}
-		o := catalogue.Operators()[i]
 		if _, err := o.DecodeAttrs([]byte(u.attrs)); err != nil {
 			t.Errorf("%s: %v", u.title(), err)
 		}
@@ -160,6 +166,58 @@ func TestMissing(t *testing.T) {
 	}
 }
 
+// TestFill fills a slot of numbers and one of integers, and leaves another one as it was.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	u := use{op: "gather", attrs: `{"dim": 0}`, shapes: map[string][]int{"input": shape(4), "index": shape(3)}, least: 0.5, fill: map[string]func(int, float64) float64{
+		"input": times(-2), "index": func(i int, _ float64) float64 { return float64(3 - i) }}}
+	o := u.operator()
+	bound, err := taskbench.New(&o.Operator, u.attrs, u.shapes, u.least, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.fillIn(o, bound)
+	slot := func(name string) []byte {
+		return bound.Memory(slices.IndexFunc(o.Slots, func(s task.Slot) bool { return s.Name == name }), false)[0].Bytes
+	}
+	for _, v := range float32s(slot("input")) {
+		if v > -1 || v < -2 {
+			t.Errorf("want a number from -2 to -1, got %v", v)
+		}
+	}
+	if got, want := slot("index"), binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, 3), 2), 1); !bytes.Equal(got, want) {
+		t.Errorf("want bytes %v, got %v", want, got)
+	}
+	box := corners(10)
+	if got, want := []float64{box(0, 0.5), box(5, -1), box(2, 0), box(3, 1)}, []float64{2.5, 5, 5, 10}; !slices.Equal(got, want) {
+		t.Errorf("want corners %v, got %v", want, got)
+	}
+}
+
+// TestFormulas makes the program that has the operators of test/formulas, and checks that it knows the rows
+// binds their tasks.
+func TestFormulas(t *testing.T) {
+	if o := (options{only: regexp.MustCompile("^roll$")}); !o.needsFormulas() {
+		t.Error("want that roll needs the operators of test/formulas")
+	}
+	if o := (options{only: regexp.MustCompile("^ctc_loss|^lstm,")}); o.needsFormulas() {
+		t.Error("want that the program has the operators of the catalogue")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	program, err := buildWithFormulas(t.Context(), root, t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), program, "-check").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // TestReport compares the page and the plot of a made-up run with what they should say.
 func TestReport(t *testing.T) {
 	t.Parallel()
@@ -168,6 +226,7 @@ func TestReport(t *testing.T) {
 		machine: cost.Machine{F32: 2e11, Bandwidth: 4e10},
 		operators: []row{{title: "fast & small", forward: figure{1e6, 4e6}, limits: [2]limit{{1e5, 5e5}}}, {title: "slow", forward: figure{8e6, 2e6}, both: figure{1e6, 1e6}, limits: [2]limit{{2e6, 1e6}, {1e5, 9e5}}},
 			{title: "viewed", views: true, forward: figure{1e6, 2e6}, both: figure{4e6, 2e6}}},
+		formulas: []row{{title: "scan", forward: figure{3e6, 1e6}, both: figure{1e6, 2e6}}},
 		networks: []row{{title: networks.All[0].Title, forward: figure{1e6, 2e6}, both: figure{3e6, 6e6}, memory: figure{3 << 20, 12 << 20}}},
 		products: []row{{title: "float32, 100", forward: figure{1e6, 5e5}}},
 	}}, loops: []row{{title: "gelu", forward: figure{2e6, 4e6}}}}
@@ -176,6 +235,8 @@ func TestReport(t *testing.T) {
 		"PyTorch is 9.9. ",
 		"## Threads: 3\n\n5 figures of 3 rows: geometric mean 1.00 (forward 0.79, forward and backward 1.41), worst 4.0, 2 above 1.2, of which 1 are gradients that PyTorch does not compute (*).",
 		"| gelu | 2 | 4 | 0.50 |\n",
+		"repeat: 2 figures of 1 rows, geometric mean 1.22, worst 3.0, 1 above 1.5. ",
+		"| scan | 3 | 1 | 3.00 | 1 | 2 | 0.50 |\n",
 		"| slow | 8 | 2 | 4.00 | 1 | 1 | 1.00 |\n| viewed | 1 | 2 | 0.50 | 4 | 2 | 2.00 * |\n| fast & small | 1 | 4 | 0.25 | | | |\n",
 		"The MLP's step takes 1.000 ms in plain C on one thread, which is 3.0 times less.",
 		"| " + networks.All[0].Title + " | 3 | 12 | 0.25 |\n",

@@ -14,6 +14,11 @@ type use struct {
 	setup string
 	// torch is the Python expression whose value is the output, or a list of outputs.
 	torch string
+	// formulas says that the operator is one of test/formulas, and not of the catalogue.
+	formulas bool
+	// fill returns the elements of slots, where random ones between least and 1 are not such as the operator
+	// is for: each from its number and the random one.
+	fill map[string]func(i int, drawn float64) float64
 	// unequal says that the outputs are not the same, as those of random numbers.
 	unequal bool
 }

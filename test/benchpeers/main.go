@@ -24,10 +24,8 @@ import (
 
 	"golang.org/x/sys/cpu"
 
-	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/printer"
 	"github.com/opgen/opgen/runtime/cost"
-	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/test/networks"
 )
 
@@ -62,6 +60,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 5, "how often each side measures a figure")
 	flag.DurationVar(&o.budget, "budget", 40*time.Millisecond, "how long it measures in a round")
 	flag.StringVar(&o.write, "write", "", "the folder that gets the report; without it, the report is printed only")
+	check := flag.Bool("check", false, "only check that the program has the operators of all rows of formulas, and binds their tasks")
 	flag.Parse()
 	if flag.NArg() > 0 || o.rounds < 1 {
 		flag.Usage()
@@ -73,9 +72,21 @@ func main() {
 		}
 		return
 	}
+	if *check {
+		if err := checkFormulas(); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
 	var err error
 	if o.only, err = regexp.Compile(*only); err != nil {
 		log.Fatal(err)
+	}
+	if o.needsFormulas() {
+		if err := runWithFormulas(context.Background(), os.Args[1:]); err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
 	out := printer.New(os.Stdout)
 	if err := errors.Join(run(out, o), out.Err()); err != nil {
@@ -105,8 +116,8 @@ func measure(o options) (r report, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	var tasks task.Registry
-	if err := catalogue.Register(&tasks); err != nil {
+	tasks, err := registry()
+	if err != nil {
 		return r, err
 	}
 	if o.only.MatchString(networks.All[0].Title) {
@@ -120,7 +131,7 @@ func measure(o options) (r report, err error) {
 		if missing != nil {
 			r.leftOut = append(r.leftOut, fmt.Sprintf("loops in C: %v", missing))
 		} else {
-			b := &bench{tasks: &tasks, threads: 1, rounds: o.rounds, budget: o.budget, dir: dir}
+			b := &bench{tasks: tasks, threads: 1, rounds: o.rounds, budget: o.budget, dir: dir}
 			if r.loops, err = b.allLoops(program, o.only); err != nil {
 				return r, err
 			}
@@ -132,7 +143,7 @@ func measure(o options) (r report, err error) {
 			r.leftOut = append(r.leftOut, fmt.Sprintf("PyTorch and OpenBLAS: %v", missing))
 			return r, nil
 		}
-		b := &bench{tasks: &tasks, peer: p, python: o.python, machine: cost.MeasureMachine(threads), threads: threads, rounds: o.rounds, budget: o.budget, dir: dir}
+		b := &bench{tasks: tasks, peer: p, python: o.python, machine: cost.MeasureMachine(threads), threads: threads, rounds: o.rounds, budget: o.budget, dir: dir}
 		s, err := b.all(o.only)
 		if err := errors.Join(err, p.stop()); err != nil {
 			return r, err
@@ -192,6 +203,9 @@ func (b *bench) all(only *regexp.Regexp) (s section, err error) {
 	if b.peer.version.Torch != "" {
 		for _, u := range uses {
 			add(&s.operators, u.title(), func() (row, error) { return b.operator(u) })
+		}
+		for _, u := range formulaUses {
+			add(&s.formulas, u.title(), func() (row, error) { return b.operator(u) })
 		}
 		for i := range networks.All {
 			n := &networks.All[i]

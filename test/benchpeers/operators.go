@@ -48,15 +48,15 @@ type bench struct {
 
 // operator measures a use. The peer computes the same outputs of the same inputs first.
 func (b *bench) operator(u use) (row, error) {
-	at := slices.IndexFunc(catalogue.Operators(), func(o *graph.Operator) bool { return o.Name == u.op })
-	if at < 0 {
+	o := u.operator()
+	if o == nil {
 		return row{}, fmt.Errorf("there is no operator %s", u.op)
 	}
-	o := catalogue.Operators()[at]
 	bound, err := taskbench.New(&o.Operator, u.attrs, u.shapes, u.least, b.threads)
 	if err != nil {
 		return row{}, err
 	}
+	u.fillIn(o, bound)
 	c, err := b.files(o, bound)
 	if err != nil {
 		return row{}, err
@@ -98,6 +98,40 @@ func (b *bench) operator(u use) (row, error) {
 	}
 	r.both, err = b.pair("both", func() error { return runAll(forward, backward) })
 	return r, err
+}
+
+// operator returns the operator, or nil if there is none.
+func (u *use) operator() *graph.Operator {
+	all := catalogue.Operators()
+	if u.formulas {
+		all = more
+	}
+	i := slices.IndexFunc(all, func(o *graph.Operator) bool { return o.Name == u.op })
+	if i < 0 {
+		return nil
+	}
+	return all[i]
+}
+
+// fillIn gives slots the elements that the use says.
+func (u *use) fillIn(o *graph.Operator, bound *taskbench.Use) {
+	for slot, s := range o.Slots {
+		f := u.fill[s.Name]
+		if f == nil {
+			continue
+		}
+		for _, m := range bound.Memory(slot, false) {
+			for i := range len(m.Bytes) / m.Type.Size() {
+				switch at := m.Bytes[i*m.Type.Size():]; m.Type {
+				case dtype.F32:
+					drawn := math.Float32frombits(binary.LittleEndian.Uint32(at))
+					binary.LittleEndian.PutUint32(at, math.Float32bits(float32(f(i, float64(drawn)))))
+				case dtype.I64:
+					binary.LittleEndian.PutUint64(at, uint64(int64(f(i, float64(binary.LittleEndian.Uint64(at))))))
+				}
+			}
+		}
+	}
 }
 
 // runAll runs tasks one after the other.
@@ -150,6 +184,10 @@ func outputs(o *graph.Operator, u *taskbench.Use) (sum float64) {
 			case dtype.I64:
 				if s.Name != "indices" {
 					sum += absolute[int64](m.Bytes)
+				}
+			case dtype.Bool:
+				for _, v := range m.Bytes {
+					sum += float64(v)
 				}
 			}
 		}

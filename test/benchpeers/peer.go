@@ -16,6 +16,9 @@ import (
 //go:embed programs/driver.py
 var driver string
 
+//go:embed programs/formulas.py
+var formulasSource string
+
 // openMP is where Debian keeps the OpenBLAS that shares PyTorch's threads. The other one has threads of its
 // own, which take the processors away from PyTorch's.
 const openMP = "/usr/lib/x86_64-linux-gnu/openblas-openmp"
@@ -67,8 +70,10 @@ type answer struct {
 // for AVX2 there, and is told to use those for AVX-512.
 func start(python string, threads int, dir string, wide bool) (*peer, error) {
 	script := filepath.Join(dir, "driver.py")
-	if err := os.WriteFile(script, []byte(driver), 0o666); err != nil {
-		return nil, err
+	for file, text := range map[string]string{script: driver, filepath.Join(dir, "formulas.py"): formulasSource} {
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			return nil, err
+		}
 	}
 	p := &peer{cmd: exec.Command(python, script, fmt.Sprint(threads))}
 	p.cmd.Env = append(os.Environ(), fmt.Sprint("OMP_NUM_THREADS=", threads), fmt.Sprint("OPENBLAS_NUM_THREADS=", threads))

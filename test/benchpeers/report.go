@@ -26,9 +26,9 @@ type report struct {
 
 // section is the figures with a number of threads.
 type section struct {
-	threads                       int
-	machine                       cost.Machine
-	operators, networks, products []row
+	threads                                 int
+	machine                                 cost.Machine
+	operators, formulas, networks, products []row
 }
 
 // aim is the ratio up to which an operator is not counted as behind its peer.
@@ -105,6 +105,9 @@ func (s *section) print(w *bytes.Buffer, plainC float64) {
 		table(w, "operator", "PyTorch", s.operators)
 		s.printLimits(w)
 	}
+	if len(s.formulas) > 0 {
+		s.printFormulas(w)
+	}
 	if len(s.networks) > 0 {
 		fmt.Fprint(w, "Networks: forward, and a training step.\n\n")
 		table(w, "network", "PyTorch", s.networks)
@@ -131,6 +134,25 @@ func (s *section) print(w *bytes.Buffer, plainC float64) {
 		}
 		fmt.Fprintln(w)
 	}
+}
+
+// bound is the ratio up to which a formula is as fast as it should be beside PyTorch.
+const bound = 1.5
+
+// printFormulas prints the table of sequences, places that are computed, searches and repetitions.
+func (s *section) printFormulas(w *bytes.Buffer) {
+	forward, both := ratios(s.formulas)
+	all := slices.Concat(forward, both)
+	above := 0
+	for _, x := range all {
+		if x > bound {
+			above++
+		}
+	}
+	fmt.Fprintf(w, "Formulas that go over steps, read at computed places, search or repeat: %d figures of %d rows, geometric mean %.2f, worst %.1f, %d above %.1f. "+
+		"Where PyTorch has one operator for a row, it stands beside that one, otherwise beside what a user of PyTorch writes of several: a loop over steps, or gathers.\n\n",
+		len(all), len(s.formulas), geometricMean(all), slices.Max(all), above, bound)
+	table(w, "formula", "PyTorch", s.formulas)
 }
 
 // printLoops prints the table of formulas beside C.

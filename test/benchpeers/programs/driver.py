@@ -16,6 +16,8 @@ try:
     import torch
     import torch.nn.functional as F
 
+    import formulas
+
     torch.set_num_threads(threads)
 except ImportError as e:
     torch, torch_missing = None, str(e)
@@ -70,7 +72,7 @@ class Operator:
     """An operator, given as an expression over tensors."""
 
     def __init__(self, command):
-        self.names = {"torch": torch, "F": F, "attention": attention, "rope": rope}
+        self.names = {**vars(formulas), "attention": attention, "rope": rope}
         for t in command["tensors"] or []:
             self.names[t["name"]] = tensor(t)
         with torch.no_grad():
@@ -82,7 +84,7 @@ class Operator:
         for x in self.trained:
             x.requires_grad_()
         if self.trained:
-            self.grads = [torch.rand_like(x) for x in self.outputs()]
+            self.grads = [torch.rand_like(x) for x in self.outputs() if x.requires_grad]
 
     def outputs(self):
         out = eval(self.code, self.names)
@@ -93,7 +95,7 @@ class Operator:
             self.outputs()
 
     def both(self):
-        return torch.autograd.grad(self.outputs(), self.trained, self.grads)
+        return torch.autograd.grad([x for x in self.outputs() if x.requires_grad], self.trained, self.grads)
 
     def views(self):
         """Whether all gradients lie in the memory of those that are given, so that nothing is computed."""
