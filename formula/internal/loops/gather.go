@@ -76,7 +76,7 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	places, uses := z.found(a)
 	o := &gather[T]{tensor: r.Tensor, places: places, one: z.c.reached(r), place: z.at}
 	if same {
-		o.direct = z.lookup(a)
+		o.direct, o.spots = z.lookup(a), z.spotsOf(a)
 	} else {
 		o.get = storageOf[T](z.c.tensors[r.Tensor].Type).realAt()
 	}
@@ -92,6 +92,7 @@ type gather[T simd.Float] struct {
 	tensor int
 	places *finder[T]
 	direct *lookup[T]                                    // the same in one loop over an index tensor; nil if the offset has another form
+	spots  *spots[T]                                     // the same, with elements out of bounds, or nil
 	other  number[T]                                     // the value of elements out of bounds, which are an error without it
 	one    func(*state[T]) (tensor, at int, inside bool) // locates one element
 	place  int                                           // slot of the vectorized index
@@ -102,6 +103,15 @@ func (o *gather[T]) exec(s *state[T], in *instruction[T], n int) {
 	out, from := s.regs[in.def][:n], s.mem[o.tensor].same
 	if o.direct != nil && o.direct.gather(s, out, from) {
 		return
+	}
+	if o.spots != nil {
+		var v T
+		if o.other.there() {
+			v = T(o.other.get(s))
+		}
+		if o.spots.gather(s, out, from, v) || o.other.there() {
+			return
+		}
 	}
 	at, inside := o.places.places(s, n)
 	switch {
@@ -330,8 +340,13 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	o := &scatter[T]{target: st.target, places: places, place: z.at, guard: uniform, guarded: varying != nil, skips: st.skip,
 		wide: t.Type != z.c.own, join: reduction.Sum.Join()}
 	add := t.Add || st.add
-	if add && !st.joined() && st.guard == nil && !o.wide {
-		o.direct = z.lookup(a)
+	if add && !st.joined() && !o.wide {
+		if st.skip {
+			o.spots = z.spotsOf(a)
+		}
+		if o.spots == nil && st.guard == nil {
+			o.direct = z.lookup(a)
+		}
 	}
 	operands := []int{z.vector(x)}
 	o.one = z.c.target(st)
@@ -368,6 +383,7 @@ type scatter[T simd.Float] struct {
 	guard   func(*state[T]) bool // the uniform part of the guard
 	places  *finder[T]
 	direct  *lookup[T]                                    // the same in one loop over an index tensor; nil if the offset has another form
+	spots   *spots[T]                                     // the same, with guards and elements out of bounds, or nil
 	one     func(*state[T]) (tensor, at int, inside bool) // locates one element
 	place   int                                           // slot of the vectorized index
 	guarded bool
@@ -387,6 +403,14 @@ func (o *scatter[T]) exec(s *state[T], in *instruction[T], n int) {
 		if done = o.direct.add(s, to, from); done == n {
 			return
 		}
+	}
+	if o.spots != nil {
+		var guard []T
+		if o.guarded {
+			guard = s.regs[in.uses[1]][:n]
+		}
+		o.spots.add(s, to, from, guard)
+		return
 	}
 	at, inside := o.places.places(s, n)
 	if o.adds && inside && !o.guarded {

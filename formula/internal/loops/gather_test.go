@@ -2,6 +2,7 @@ package loops
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/opgen/opgen/formula/program"
@@ -111,5 +112,114 @@ func TestGuardedScatter(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestSpots loads and adds at places with one and with two looked-up subscripts, each with what is added to
+// them, where a strip has places out of bounds, and where a whole strip is out of bounds by a subscript that
+// is the same for all of it. Loads without another value fail there.
+func TestSpots(t *testing.T) {
+	const images, n, height, width = 3, 700, 5, 6
+	for _, two := range []bool{false, true} {
+		for _, checked := range []bool{false, true} {
+			whole := func(name string, shape ...int) *program.Local {
+				l := reals(name, shape...)
+				l.Kind = term.Integer
+				return l
+			}
+			p := &program.Program{Tensors: []*program.Local{reals("from", images, height, width), reals("out", images, n), reals("sum", images, height, width),
+				whole("row", images, n), whole("column", images, n, 2), whole("image", images)}}
+			i, j := index("i", images), index("j", n)
+			at := func(tensor int, idx ...*term.Term) *term.Term {
+				return &term.Term{Op: term.Element, Kind: term.Integer, Read: readOf(p, tensor, idx...)}
+			}
+			column := term.Sum(at(4, i.Term(), j.Term(), term.Number(1)), term.Number(-1))
+			row := term.Number(2)
+			if two {
+				row = term.Sum(at(3, i.Term(), j.Term()), term.Number(1))
+			}
+			place := func(tensor int) *term.Read { return readOf(p, tensor, at(5, i.Term()), row, column) }
+			load := place(0)
+			if !checked {
+				load.Else = term.RealNumber(-1)
+			}
+			inside := func(x *term.Term, n int) *term.Term {
+				return term.All(term.Compare(term.AtMost, term.Number(0), x), term.Compare(term.Less, x, term.Number(n)))
+			}
+			guard := term.All(term.All(inside(at(5, i.Term()), images), inside(row, height)), inside(column, width))
+			out := readOf(p, 1, i.Term(), j.Term())
+			statements := []*program.Statement{
+				{Target: 1, Left: out, Vars: []*term.Variable{i, j}, Value: elementOf(load)},
+				{Target: 2, Left: place(2), Vars: []*term.Variable{i, j}, Value: term.RealNumber(0.25), Add: true, Guard: guard},
+			}
+			var tensors []Tensor
+			for k, typ := range []dtype.Type{dtype.F32, dtype.F32, dtype.F32, dtype.I64, dtype.I64, dtype.I64} {
+				tensors = append(tensors, Tensor{Type: typ, Memory: k})
+			}
+			memory := [][]byte{make([]byte, 4*images*height*width), make([]byte, 4*images*n), make([]byte, 4*images*height*width), make([]byte, 8*images*n), make([]byte, 16*images*n), make([]byte, 8*images)}
+			var runners []Runner
+			for k := range statements {
+				compiled, err := Compile(p, statements[k:k+1], tensors, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				found := false
+				for _, in := range compiled.(*code[float32]).groups[0].units[0].(*pointwise[float32]).code.code {
+					switch o := in.other.(type) {
+					case *gather[float32]:
+						found = found || o.spots != nil
+					case *scatter[float32]:
+						found = found || o.spots != nil
+					}
+				}
+				if !found {
+					t.Errorf("two subscripts %v, statement %d: want one loop", two, k)
+				}
+				runners = append(runners, compiled.Bind(memory))
+			}
+			from, rows, columns, image := as[float32](memory[0]), as[int64](memory[3]), as[int64](memory[4]), as[int64](memory[5])
+			for k := range from {
+				from[k] = float32(k)
+			}
+			copy(image, []int64{2, 0, images}) // the last one is out of bounds
+			if checked {
+				image[2] = 1
+			}
+			for k := range rows {
+				rows[k], columns[2*k+1] = int64(k*3%(height+3))-2, int64(k*5%(width+3))-1
+				if checked {
+					rows[k], columns[2*k+1] = int64(k%height)-1, int64(k%width)+1
+				}
+			}
+			want, sum := make([]float32, images*n), make([]float32, images*height*width)
+			for k := range want {
+				r, c, m := 2, int(columns[2*k+1])-1, int(image[k/n])
+				if two {
+					r = int(rows[k]) + 1
+				}
+				want[k] = -1
+				if m < images && r >= 0 && r < height && c >= 0 && c < width {
+					want[k] = from[(m*height+r)*width+c]
+					sum[(m*height+r)*width+c] += 0.25
+				}
+			}
+			for _, r := range runners {
+				if err := r.Run(0, 1, Time{}, 0, 1, 1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := as[float32](memory[1]); !slices.Equal(got, want) {
+				t.Errorf("two subscripts %v: want %v, got %v", two, want, got)
+			}
+			if got := as[float32](memory[2]); !slices.Equal(got, sum) {
+				t.Errorf("two subscripts %v: want sums %v, got %v", two, sum, got)
+			}
+			for _, wrong := range []int64{-8, 99, math.MinInt64, math.MaxInt64} {
+				columns[2*n-1] = wrong
+				if err := runners[0].Run(0, 1, Time{}, 0, 1, 1); (err != nil) != checked {
+					t.Errorf("a column %d: got the error %v", wrong, err)
+				}
+			}
+		}
 	}
 }
