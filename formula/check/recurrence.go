@@ -108,7 +108,8 @@ func (r *recurring) of(s *expr.Statement) *expr.Recurrence {
 
 // kindsAhead infers the kinds of intermediate tensors that are read before they are defined, by two fixed
 // point iterations. The first starts with all kinds, and removes those that the definitions exclude. The
-// second starts with the least remaining kind, and adds those that the definitions need.
+// second starts with the least remaining kind, and adds those that the definitions need. What has an
+// error as an integer, such as one with a number that is none, is a float.
 func (f *formula) kindsAhead(all []*expr.Statement) {
 	f.recurring.quiet = true
 	defer func() { f.recurring.quiet = false }()
@@ -131,7 +132,32 @@ func (f *formula) kindsAhead(all []*expr.Statement) {
 		may[t] = t.kinds
 		t.kinds &= -t.kinds // the least one
 	}
-	f.narrow(all, ahead, func(t *tensor, k kinds) kinds { return k & may[t] })
+	for more := true; more; {
+		f.narrow(all, ahead, func(t *tensor, k kinds) kinds { return k & may[t] })
+		more = f.raise(all, may)
+	}
+}
+
+// raise makes a float of a tensor that may be one, and whose definition has an error while it is an integer.
+// It reports whether there is such a tensor.
+func (f *formula) raise(all []*expr.Statement, may map[*tensor]kinds) bool {
+	for _, s := range all {
+		fr, targets, err := f.leftSide(s)
+		if err != nil || f.recurring.of(s) == nil {
+			continue
+		}
+		f.checked = s
+		if _, err := f.eval(s.X, fr, false); err == nil {
+			continue
+		}
+		for _, t := range targets {
+			if t.kinds == kInt && may[t]&kFloat != 0 {
+				may[t], t.kinds = kFloat, kFloat
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // narrow iterates to a fixed point: it sets the kinds of each tensor in ahead to to(t, kinds of its

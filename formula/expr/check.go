@@ -43,6 +43,10 @@ func (c *checker) want(n Node, t Type, want Kind) *Error {
 		e.Hint = "it may be absent: test it with has(...)"
 	case t.Kind == Argument:
 		e.Hint = "the values of arguments are known only when a task runs"
+	case t.Kind == DType && want == Int:
+		if id, ok := n.(*Ident); ok {
+			e.Hint = fmt.Sprintf("%s is the element type of tensors here: a dimension needs another name, such as S", id.Name)
+		}
 	case t.Kind == Dims && (want == Int || want == Float):
 		e.Hint = "the number of its elements is prod(...)"
 		if id, ok := n.(*Ident); ok {

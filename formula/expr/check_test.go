@@ -197,6 +197,7 @@ func TestCheckErrors(t *testing.T) {
 		{"T == »name«", expr.Bool, expr.BadType, "cannot compare an element type with a string", ""},
 		{"»input« == 1", expr.Bool, expr.BadType, "want an integer, got a slot", slot},
 		{"»input« == input", expr.Bool, expr.BadType, "want an integer, got a slot", slot},
+		{"»T«", expr.Int, expr.BadType, "want an integer, got an element type", "T is the element type of tensors here: a dimension needs another name, such as S"},
 		{"1 == »step«", expr.Bool, expr.BadType, "want an integer, got an argument", arg},
 		{"»step« + 1", expr.Int, expr.BadType, "want a number, got an argument", arg},
 
