@@ -29,15 +29,16 @@ type Ground struct {
 	sum     string
 }
 
-// Survey reads what a module's specs are checked against. text is that of opgen.toml. The error says which
-// other file cannot be read.
-func Survey(root, text string) (*Ground, error) {
+// Survey reads what a module's specs are checked against. text is that of opgen.toml. open holds the texts of
+// kernels by hand that count in place of files, by path relative to the root. The error says which other file
+// cannot be read.
+func Survey(root, text string, open map[string]string) (*Ground, error) {
 	g := &Ground{Findings: &diag.List{}}
 	c, err := config.Parse(root, config.Name, text, g.Findings)
 	if err != nil || !g.Findings.Empty() {
 		return g, err
 	}
-	p := &Project{Config: c, Findings: g.Findings, Border: &diag.List{}, sums: sums{}}
+	p := &Project{Config: c, Findings: g.Findings, Border: &diag.List{}, sums: sums{}, open: open}
 	if !p.readUsed() {
 		return g, nil
 	}

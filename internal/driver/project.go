@@ -37,6 +37,7 @@ type Project struct {
 	known   *example.Known     // of the formulas of the module
 	only    string             // the operator that examples are tried of; "" for all
 	sums    sums
+	open    map[string]string // texts of kernels in place of files
 }
 
 // maxFindings is how many findings are listed of each kind.
@@ -185,7 +186,13 @@ func (p *Project) openKernels() {
 	c := p.Config
 	p.kernels = &kernelfile.Folder{}
 	if c.Kernels != "" {
-		p.kernels = kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels)))
+		open := map[string]string{}
+		for name, text := range p.open {
+			if path.Dir(name) == c.Kernels {
+				open[path.Base(name)] = text
+			}
+		}
+		p.kernels = kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels)), open)
 	}
 	for _, f := range p.kernels.Files {
 		p.sums[path.Join(c.Kernels, f.Name)] = sum([]byte(f.Text))

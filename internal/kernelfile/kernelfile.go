@@ -72,24 +72,38 @@ func (f *File) Offset(p token.Pos) int {
 	return min(max(int(p-f.AST.FileStart), 0), len(f.Text))
 }
 
+// isKernel reports whether a name is one of a Go file that is no test.
+func isKernel(name string) bool {
+	return filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go")
+}
+
 // Names returns the names of the Go files of a folder that are no tests, sorted. A folder that cannot be read
 // has none.
 func Names(path string) []string {
 	names := []string{}
 	entries, _ := os.ReadDir(path) // sorted
 	for _, e := range entries {
-		if name := e.Name(); !e.IsDir() && filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
+		if name := e.Name(); !e.IsDir() && isKernel(name) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// Open reads the files of a folder. A folder that cannot be read holds none.
-func Open(path string) *Folder {
+// Open reads the files of a folder. A folder that cannot be read holds none. open holds texts by name that
+// count in place of files.
+func Open(path string, open map[string]string) *Folder {
 	f := &Folder{Names: Names(path), types: map[string]bool{}}
+	for name := range open {
+		if isKernel(name) && !slices.Contains(f.Names, name) {
+			f.Names = append(f.Names, name)
+		}
+	}
+	slices.Sort(f.Names)
 	for _, name := range f.Names {
-		if text, err := input.File(filepath.Join(path, name)); err == nil {
+		if text, ok := open[name]; ok {
+			f.Files = append(f.Files, parse(name, text))
+		} else if text, err := input.File(filepath.Join(path, name)); err == nil {
 			f.Files = append(f.Files, parse(name, string(text)))
 		}
 	}

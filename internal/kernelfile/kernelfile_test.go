@@ -18,7 +18,7 @@ func folder(t *testing.T, files map[string]string) *kernelfile.Folder {
 			t.Fatal(err)
 		}
 	}
-	return kernelfile.Open(dir)
+	return kernelfile.Open(dir, nil)
 }
 
 func TestName(t *testing.T) {
@@ -68,11 +68,11 @@ func TestUnreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"none", "file"} {
-		if f := kernelfile.Open(filepath.Join(dir, path)); f.Has("swish", "Swish") || len(f.Names) != 0 {
+		if f := kernelfile.Open(filepath.Join(dir, path), nil); f.Has("swish", "Swish") || len(f.Names) != 0 {
 			t.Errorf("%s: want no kernels, got %v", path, f.Names)
 		}
 	}
-	if f := kernelfile.Open(dir); !f.Has("swish", "Swish") || f.Has("mish", "Mish") {
+	if f := kernelfile.Open(dir, nil); !f.Has("swish", "Swish") || f.Has("mish", "Mish") {
 		t.Error("want a kernel by the name of its file, and no other")
 	}
 }

@@ -154,7 +154,7 @@ func write(root string, files []file) ([]string, error) {
 // kernelPackage returns the name of the package of kernels: that of the files that are there, or one that
 // fits the folder.
 func kernelPackage(c *config.Config) string {
-	for _, f := range kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels))).Files {
+	for _, f := range kernelfile.Open(filepath.Join(c.Root, filepath.FromSlash(c.Kernels)), nil).Files {
 		if f.Err == nil {
 			return f.AST.Name.Name
 		}

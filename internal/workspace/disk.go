@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"maps"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,7 +44,7 @@ func (d *Disk) Root() string { return d.root }
 // Texts returns the files of the module. Those that are open in an editor have the texts of overlay, by path
 // relative to the root, with slashes. The error says which file cannot be read.
 func (d *Disk) Texts(overlay map[string]string) (Texts, error) {
-	t := Texts{Root: d.root}
+	t := Texts{Root: d.root, Kernels: map[string]string{}}
 	var ok bool
 	if t.Config, ok = overlay[config.Name]; !ok {
 		data, err := input.Text(filepath.Join(d.root, config.Name))
@@ -56,7 +57,7 @@ func (d *Disk) Texts(overlay map[string]string) (Texts, error) {
 	if about := sumOf(t.Config, string(mod)); about != d.about {
 		d.about, d.watched = about, driver.Watched(d.root)
 	}
-	specs := d.specFolder(t.Config)
+	specs, kernels := d.folders(t.Config)
 	var others []string
 	for _, p := range d.watched {
 		if p != filepath.Join(d.root, filepath.FromSlash(specs)) {
@@ -79,6 +80,9 @@ func (d *Disk) Texts(overlay map[string]string) (Texts, error) {
 		if isSpec(specs, p) {
 			t.Specs = append(t.Specs, driver.Input{Path: p, Text: x})
 		}
+		if kernels != "" && path.Dir(p) == kernels && path.Ext(p) == ".go" {
+			t.Kernels[p] = x
+		}
 	}
 	slices.SortFunc(t.Specs, func(a, b driver.Input) int { return cmp.Compare(a.Path, b.Path) })
 	return t, nil
@@ -89,12 +93,12 @@ func isSpec(folder, path string) bool {
 	return strings.HasPrefix(path, folder+"/") && filepath.Ext(path) == ".toml"
 }
 
-// specFolder returns the folder of specs that a text of opgen.toml names.
-func (d *Disk) specFolder(text string) string {
+// folders returns the folders of specs and of kernels that a text of opgen.toml names.
+func (d *Disk) folders(text string) (specs, kernels string) {
 	if c, err := config.Parse(d.root, config.Name, text, &diag.List{}); err == nil && c != nil {
-		return c.Specs
+		return c.Specs, c.Kernels
 	}
-	return ""
+	return "", ""
 }
 
 // read reads the specs that have changed.

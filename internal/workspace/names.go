@@ -263,7 +263,7 @@ func (c *collector) table(t *source.Table, k *keys.Table, path []string) {
 			c.member(at, e.Key, c.initializer(path[1]))
 		case len(path) == 3 && path[0] == "fuse" && (path[2] == "share" || path[2] == "make" || path[2] == "when"):
 			c.member(at, e.Key, c.fused(path[1]))
-		case len(path) == 1:
+		case len(path) == 1 && path[0] != "examples":
 			c.add(Name{Span: at, Text: e.Key, Kind: Declaration, Spec: c.name, Declares: true})
 		default:
 			c.reference(at, e.Key)

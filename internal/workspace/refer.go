@@ -295,7 +295,7 @@ var (
 	anyName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
 )
 
-// Kernel returns the text of a file of kernels by hand, as it is on the disk, and whether there is one.
+// Kernel returns the text of a file of kernels by hand, and whether there is one.
 func (s *Snapshot) Kernel(file string) (string, bool) {
 	if s.Ground == nil || s.Ground.Config == nil {
 		return "", false

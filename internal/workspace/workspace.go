@@ -33,6 +33,8 @@ type Texts struct {
 	Root   string         // the module's folder, absolute
 	Config string         // the text of opgen.toml
 	Specs  []driver.Input // sorted by path
+	// Kernels are the texts of kernels by hand that are open in an editor, by path.
+	Kernels map[string]string
 	// Rest is a checksum of all other files on which findings depend, such as go.mod and kernels.
 	Rest string
 }
@@ -94,6 +96,7 @@ type Cache struct {
 	ground   *driver.Ground
 	err      error
 	about    sum // what ground was made from
+	kernels  sum // and the kernels that were open
 	readings map[sum]*reading
 	checked  map[sum]*entry
 }
@@ -118,8 +121,16 @@ func (c *Cache) Open(t Texts) *Snapshot {
 		c.readings, c.checked = map[sum]*reading{}, map[sum]*entry{}
 	}
 	c.number++
-	if about := sumOf(t.Root, t.Config, t.Rest); about != c.about || c.ground == nil {
-		c.ground, c.err = driver.Survey(t.Root, t.Config)
+	about := sumOf(t.Root, t.Config, t.Rest)
+	var kernels []string
+	for _, p := range slices.Sorted(maps.Keys(t.Kernels)) {
+		kernels = append(kernels, p, t.Kernels[p])
+	}
+	if open := sumOf(kernels...); about != c.about || open != c.kernels || c.ground == nil {
+		c.ground, c.err = driver.Survey(t.Root, t.Config, t.Kernels)
+		c.kernels = open
+	}
+	if about != c.about { // what the findings of a spec need of kernels is a part of their keys
 		c.about = about
 		clear(c.readings)
 		clear(c.checked)

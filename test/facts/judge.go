@@ -56,7 +56,7 @@ func newJudge(root string) (*judge, error) {
 	if j.inputs, err = driver.ReadSpecs(j.config); err != nil {
 		return nil, err
 	}
-	j.kernels = kernelfile.Open(filepath.Join(root, j.config.Kernels))
+	j.kernels = kernelfile.Open(filepath.Join(root, j.config.Kernels), nil)
 	j.specs = j.read()
 	m := j.resolve(j.specs, &list)
 	if m == nil {
