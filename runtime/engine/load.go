@@ -320,14 +320,32 @@ func (in *Instance) bindBuiltin(t *plan.Task) (Launchable, error) {
 		return nil, fmt.Errorf("want %s in one range, got %d", t.Builtin.Op, t.Ranges())
 	}
 	b := &Builtin{Builtin: t.Builtin, Device: t.Device, Over: t.Over}
-	n := shape.Prod(in.plan.Roots[t.Access[0].Root].Shape)
+	sliced := t.Talks() || t.Builtin.Op == "all_reduce" // may be of some elements of each tensor
 	for i := range t.Access {
 		a := &t.Access[i]
 		root := &in.plan.Roots[a.Root]
-		if !in.declares(a, a.Root, perms[i], perm.NoRedop) || shape.Prod(root.Shape) != n || t.Over != n {
-			return nil, fmt.Errorf("want %d elements of each tensor, all of them touched, and an access to %v, got %v %v over %d", n, perms[i], a.Perm, a.Region, t.Over)
+		lo, hi := 0, shape.Prod(root.Shape)
+		ok := a.Perm == perms[i] && a.Redop == perm.NoRedop
+		switch {
+		case !ok:
+		case sliced && hi > 0:
+			lo, hi, ok = a.Run(root.Shape)
+		default:
+			ok = a.Covers(root.Shape)
 		}
-		b.Tensors = append(b.Tensors, Tensor{Operand: root.Operand(), Region: in.data[a.Root]})
+		if !ok || hi-lo != t.Over {
+			return nil, fmt.Errorf("want %d elements of each tensor that follow each other, and an access to %v, got %v %v", t.Over, perms[i], a.Perm, a.Region)
+		}
+		o := root.Operand()
+		size := int64(root.Type.Size())
+		data := in.data[a.Root]
+		if data.Size > 0 {
+			data = Region{data.Memory, data.Off + int64(lo)*size, int64(hi-lo) * size}
+		}
+		if hi-lo < shape.Prod(root.Shape) {
+			o.Shape = []int{hi - lo}
+		}
+		b.Tensors = append(b.Tensors, Tensor{Operand: o, Region: data})
 	}
 	return in.engine.backend.BindBuiltin(b)
 }

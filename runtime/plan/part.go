@@ -10,9 +10,11 @@ type Part struct {
 	// that send tensors to other ranks and receive those of others.
 	Plan *Plan
 	// Devices, Roots, Calls and Tasks say which ones of the whole plan those of Plan are. A root may be a
-	// copy of one on another rank. A task that is a message is Message.
+	// copy of one on another rank, or of some elements of it: those from From on, in row-major order. A task
+	// that is a message is Message, and one of the whole plan may be in several parts, on some elements each.
 	Devices []int
 	Roots   []region.Root
+	From    []int // by root of Plan
 	Calls   []int
 	Tasks   []int
 }

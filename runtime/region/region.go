@@ -104,6 +104,19 @@ func (b Box) Covers(shape []int) bool {
 	return true
 }
 
+// Run returns the numbers in row-major order of the first element and the one behind the last of a box in a
+// tensor of a shape, of the same rank. The box has all elements between; ok is false if it has not, or none.
+func (b Box) Run(shape []int) (lo, hi int, ok bool) {
+	if b.Empty() {
+		return 0, 0, false
+	}
+	for d, n := range shape {
+		lo, hi = lo*n+b.Lo[d], hi*n+b.Hi[d]-1
+	}
+	hi++
+	return lo, hi, hi-lo == b.Volume()
+}
+
 // Region is a box in the index space of Root. The box has the root's rank.
 type Region struct {
 	Root Root `json:"root"`

@@ -187,3 +187,47 @@ func TestCovers(t *testing.T) {
 		}
 	}
 }
+
+// TestRun compares the runs of all boxes of a tensor with the elements that they have.
+func TestRun(t *testing.T) {
+	shape := []int{2, 1, 3, 2}
+	var bounds func(d int, lo, hi []int)
+	runs := 0
+	bounds = func(d int, lo, hi []int) {
+		if d < len(shape) {
+			for a := range shape[d] + 1 {
+				for b := a; b <= shape[d]; b++ {
+					bounds(d+1, append(lo, a), append(hi, b))
+				}
+			}
+			return
+		}
+		box := Box{Lo: lo, Hi: hi}
+		var has []int
+		for n := range 12 {
+			at := []int{n / 6, 0, n / 2 % 3, n % 2}
+			in := true
+			for d, i := range at {
+				in = in && lo[d] <= i && i < hi[d]
+			}
+			if in {
+				has = append(has, n)
+			}
+		}
+		want := len(has) > 0 && has[len(has)-1]-has[0] == len(has)-1
+		first, end, ok := box.Run(shape)
+		if ok != want || ok && (first != has[0] || end != has[len(has)-1]+1) {
+			t.Errorf("%v: got %d to %d, %v, want %v of %v", box, first, end, ok, want, has)
+		}
+		if ok {
+			runs++
+		}
+	}
+	bounds(0, nil, nil)
+	if runs == 0 {
+		t.Error("no box has a run")
+	}
+	if lo, hi, ok := (Box{}).Run(nil); lo != 0 || hi != 1 || !ok {
+		t.Errorf("a scalar: %d to %d, %v", lo, hi, ok)
+	}
+}

@@ -21,8 +21,9 @@ import (
 	"github.com/opgen/opgen/runtime/ranks"
 )
 
-// rows and columns are the extents of the tensors of random programs.
-const rows, columns = 3, 5
+// rows and columns are the extents of the tensors of random programs, and wide those of columns so large that
+// weights are added in slices.
+const rows, columns, wide = 3, 5, 256
 
 // Random returns a program for some devices that a seed decides: a training step of replicas, or layers of
 // operators on each device between which tensors are copied and added among devices.
@@ -51,7 +52,7 @@ func (d *device) grow(r *rand.Rand, layer int) {
 		x := d.tensors[len(d.tensors)-1-r.IntN(min(len(d.tensors), 3))]
 		switch r.IntN(3) {
 		case 0:
-			x = linear.Apply(d.graph, linear.Defaults(columns), x)
+			x = linear.Apply(d.graph, linear.Defaults(x.Shape()[1]), x)
 		case 1:
 			x = elementunary.Apply(d.graph, elementunary.Defaults([]elementunary.OpType{elementunary.OpTypeTanh, elementunary.OpTypeSigmoid}[r.IntN(2)]), x)
 		default:
@@ -69,6 +70,10 @@ func (d *device) grow(r *rand.Rand, layer int) {
 // between devices, and some are added.
 func layers(r *rand.Rand, devices int) (*graph.Program, error) {
 	typ := types[r.IntN(len(types))]
+	rows, columns := rows, columns
+	if r.IntN(6) == 0 {
+		rows, columns = wide/2, wide
+	}
 	var on []*device
 	for i := range devices {
 		d := &device{graph: graph.OnDevice(1, i), layer: map[*graph.Node]int{}}
@@ -120,6 +125,7 @@ func layers(r *rand.Rand, devices int) (*graph.Program, error) {
 // training returns a training step of replicas of a network, which have unequal parts of the batch.
 func training(r *rand.Rand, devices int) (*graph.Program, error) {
 	typ := types[r.IntN(2)]
+	columns := []int{columns, columns, wide}[r.IntN(3)]
 	depth, seed := 1+r.IntN(3), r.Uint64()
 	var replicas []graph.Replica
 	for i := range devices {

@@ -90,7 +90,7 @@ func report(w io.Writer, s sizes, m machine) error {
 	if err != nil {
 		return err
 	}
-	ran, err := m.run(parts, work)
+	ran, err := m.run(p, parts, work)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ type ran struct {
 }
 
 // run runs the queues of all ranks by events. A message takes both ranks, from when the later one is there.
-func (m *machine) run(parts []*plan.Part, work []simulate.Work) (*ran, error) {
+func (m *machine) run(whole *plan.Plan, parts []*plan.Part, work []simulate.Work) (*ran, error) {
 	out := &ran{sent: make([]float64, len(parts))}
 	now, at := make([]float64, len(parts)), make([]int, len(parts))
 	next := func(rank int) (task int) {
@@ -176,6 +176,9 @@ func (m *machine) run(parts []*plan.Part, work []simulate.Work) (*ran, error) {
 			t := &p.Tasks[task]
 			if !t.Talks() {
 				took := m.seconds(work[parts[rank].Tasks[task]])
+				if t.Builtin != nil && t.Builtin.Op == "all_reduce" { // perhaps of some elements
+					took *= float64(t.Over) / float64(whole.Tasks[parts[rank].Tasks[task]].Over)
+				}
 				now[rank], out.work, at[rank] = now[rank]+took, out.work+took, at[rank]+1
 				continue
 			}
@@ -184,7 +187,7 @@ func (m *machine) run(parts []*plan.Part, work []simulate.Work) (*ran, error) {
 			if other < 0 || !parts[peer].Plan.Tasks[other].Talks() || parts[peer].Plan.Tasks[other].Builtin.Message != t.Builtin.Message {
 				break // the peer comes to it later
 			}
-			bytes := float64(p.Roots[t.Access[0].Root].Operand().Bytes())
+			bytes := float64(t.Over * p.Roots[t.Access[0].Root].Type.Size())
 			took := m.latency + bytes/m.link
 			end := max(now[rank], now[peer]) + took
 			now[rank], now[peer], out.talk = end, end, out.talk+2*took

@@ -16,25 +16,64 @@ import (
 
 var mutants = flag.Int("part-mutants", 1000, "number of mutants of parts that TestMutants judges")
 
-// values are what roots hold, as one number each.
-type values []uint64
+// values are what roots hold: a number for each index of the first dimension that has several.
+type values [][]uint64
 
-// run computes what a task writes from its number in the whole plan and from all that it reads.
-func (v values) run(t *plan.Task, number int) {
-	mix := uint64(number)*0x9e3779b97f4a7c15 + 1
+// cut returns the dimension along which values of a root of a shape are, and how many they are.
+func cut(shape []int) (dim, n int) {
+	for dim < len(shape)-1 && shape[dim] == 1 {
+		dim++
+	}
+	if len(shape) == 0 {
+		return 0, 1
+	}
+	return dim, shape[dim]
+}
+
+// of returns what a root holds of an access.
+func (v values) of(p *plan.Plan, a *region.Access) []uint64 {
+	all := v[a.Root]
+	if dim, n := cut(p.Roots[a.Root].Shape); n == len(all) && len(a.Lo) > 0 {
+		return all[a.Lo[dim]:a.Hi[dim]]
+	}
+	return all
+}
+
+// run computes what a task writes from its number in the whole plan and from all that it reads. Collectives
+// do so element by element.
+func (v values) run(p *plan.Plan, t *plan.Task, number int) {
+	first := uint64(number)*0x9e3779b97f4a7c15 + 1
+	if t.Builtin != nil && t.Builtin.Op == "all_reduce" {
+		for k := range v.of(p, &t.Access[0]) {
+			mix := first
+			for i := range t.Access {
+				mix = (mix ^ v.of(p, &t.Access[i])[k]) * 0xbf58476d1ce4e5b9
+			}
+			for i := range t.Access {
+				v.of(p, &t.Access[i])[k] = mix
+			}
+		}
+		return
+	}
+	mix := first
 	for i := range t.Access {
 		if a := &t.Access[i]; !a.Empty() && a.Perm != perm.Write && a.Perm != perm.Scratch {
-			mix = (mix ^ v[a.Root]) * 0xbf58476d1ce4e5b9
+			for _, x := range v[a.Root] {
+				mix = (mix ^ x) * 0xbf58476d1ce4e5b9
+			}
 		}
 	}
 	for i := range t.Access {
 		if a := &t.Access[i]; !a.Empty() && a.Perm != perm.Read && a.Perm != perm.None {
-			if a.Perm == perm.Write && t.Tile > 0 { // the other elements stay
-				v[a.Root] *= 31
-			} else {
-				v[a.Root] = 0
+			for k := range v[a.Root] {
+				x := &v[a.Root][k]
+				if a.Perm == perm.Write && t.Tile > 0 { // the other elements stay
+					*x *= 31
+				} else {
+					*x = 0
+				}
+				*x += (mix + uint64(i)) * uint64(2*k+1)
 			}
-			v[a.Root] += mix + uint64(i)
 		}
 	}
 }
@@ -43,8 +82,12 @@ func (v values) run(t *plan.Task, number int) {
 func begin(p *plan.Plan, number func(i int) int) values {
 	v := make(values, len(p.Roots))
 	for i := range v {
+		_, n := cut(p.Roots[i].Shape)
+		v[i] = make([]uint64, n)
 		if use := p.Roots[i].Use; use == plan.Fed || use == plan.Variable {
-			v[i] = uint64(number(i))*0x94d049bb133111eb + 5
+			for k := range v[i] {
+				v[i][k] = uint64(number(i))*0x94d049bb133111eb + 5 + uint64(k)
+			}
 		}
 	}
 	return v
@@ -54,7 +97,7 @@ func begin(p *plan.Plan, number func(i int) int) values {
 func sequential(p *plan.Plan) values {
 	v := begin(p, func(i int) int { return i })
 	for t := range p.Tasks {
-		v.run(&p.Tasks[t], t)
+		v.run(p, &p.Tasks[t], t)
 	}
 	return v
 }
@@ -62,7 +105,7 @@ func sequential(p *plan.Plan) values {
 // outcome runs the queues of all parts in an order that chance decides. Ranks meet for each message, which
 // must have one size at both ends. It returns what results and variables hold on the ranks of their devices,
 // and on others if they are there; ok is false if the ranks come to no end.
-func (d *divided) outcome(r *rand.Rand) (out []map[int]uint64, ok bool) {
+func (d *divided) outcome(r *rand.Rand) (out []map[int][]uint64, ok bool) {
 	type worker struct{ rank, w, at int }
 	var workers []*worker
 	var v []values
@@ -76,7 +119,7 @@ func (d *divided) outcome(r *rand.Rand) (out []map[int]uint64, ok bool) {
 	}
 	run := func(rank, t int) {
 		p := d.parts[rank]
-		v[rank].run(&p.Plan.Tasks[t], p.Tasks[t])
+		v[rank].run(p.Plan, &p.Plan.Tasks[t], p.Tasks[t])
 	}
 	now := func(w *worker) (schedule.Kind, int, bool) {
 		queue := d.parts[w.rank].Plan.Schedule.Queues[w.w]
@@ -114,11 +157,14 @@ func (d *divided) outcome(r *rand.Rand) (out []map[int]uint64, ok bool) {
 						continue
 					}
 					_, m, _ := now(workers[k])
-					from, to := t.Access[0].Root, d.parts[workers[k].rank].Plan.Tasks[m].Access[0].Root
-					if p.Roots[from].Place.Bytes != d.parts[workers[k].rank].Plan.Roots[to].Place.Bytes {
+					q := d.parts[workers[k].rank].Plan
+					from, to := &t.Access[0], &q.Tasks[m].Access[0]
+					size := func(p *plan.Plan, a *region.Access) int { return a.Volume() * p.Roots[a.Root].Type.Size() }
+					sent, received := v[w.rank].of(p, from), v[workers[k].rank].of(q, to)
+					if size(p, from) != size(q, to) || len(sent) != len(received) {
 						return nil, false
 					}
-					v[workers[k].rank][to] = v[w.rank][from]
+					copy(received, sent)
 					workers[k].at++
 				} else {
 					run(w.rank, n)
@@ -150,7 +196,7 @@ func (d *divided) outcome(r *rand.Rand) (out []map[int]uint64, ok bool) {
 		}
 	}
 	for rank, p := range d.parts {
-		seen := map[int]uint64{}
+		seen := map[int][]uint64{}
 		for i := range p.Plan.Roots {
 			if use := p.Plan.Roots[i].Use; use == plan.Variable || use == plan.Fetched {
 				seen[int(p.Roots[i])] = v[rank][i]
@@ -173,7 +219,7 @@ func (d *divided) right(r *rand.Rand) bool {
 			for i := range d.whole.Roots {
 				root := &d.whole.Roots[i]
 				v, here := seen[i]
-				if use := root.Use; (use == plan.Variable || use == plan.Fetched) && (!here && d.owner[root.Device] == rank || here && v != want[i]) {
+				if use := root.Use; (use == plan.Variable || use == plan.Fetched) && (!here && d.owner[root.Device] == rank || here && !slices.Equal(v, want[i])) {
 					return false
 				}
 			}
@@ -187,7 +233,7 @@ func (d *divided) copyOf() *divided {
 	out := &divided{whole: d.whole, owner: d.owner}
 	for _, p := range d.parts {
 		q, m := *p, *p.Plan
-		q.Devices, q.Roots, q.Calls, q.Tasks = slices.Clone(p.Devices), slices.Clone(p.Roots), slices.Clone(p.Calls), slices.Clone(p.Tasks)
+		q.Devices, q.Roots, q.From, q.Calls, q.Tasks = slices.Clone(p.Devices), slices.Clone(p.Roots), slices.Clone(p.From), slices.Clone(p.Calls), slices.Clone(p.Tasks)
 		m.Roots, m.Tasks = slices.Clone(m.Roots), slices.Clone(m.Tasks)
 		for i := range m.Tasks {
 			t := &m.Tasks[i]
@@ -296,6 +342,24 @@ var kinds = []struct {
 	{"renumber", func(r *rand.Rand, d *divided, p *plan.Part, at int) {
 		p.Plan.Tasks[at].Builtin.Message += 1 - 2*r.IntN(2)
 	}},
+	{"other elements", func(r *rand.Rand, d *divided, p *plan.Part, at int) { otherElements(r, &p.Plan.Tasks[at]) }},
+	{"other elements at both ends", func(r *rand.Rand, d *divided, p *plan.Part, at int) {
+		other, k := d.partner(p.Plan.Tasks[at].Builtin, p.Rank)
+		by := r.Uint64()
+		otherElements(rand.New(rand.NewPCG(by, 1)), &p.Plan.Tasks[at])
+		otherElements(rand.New(rand.NewPCG(by, 1)), &other.Plan.Tasks[k])
+	}},
+	{"another slice", func(r *rand.Rand, d *divided, p *plan.Part, at int) {
+		if t := d.slice(p.Rank); t != nil {
+			for k := range t.Access {
+				shrink(&t.Access[k], r.IntN(2))
+			}
+			t.Over = t.Access[0].Volume()
+		}
+	}},
+	{"call elements others", func(r *rand.Rand, d *divided, p *plan.Part, at int) {
+		p.From[r.IntN(len(p.From))] += 1 - 2*r.IntN(2)
+	}},
 	{"turn round", func(_ *rand.Rand, d *divided, p *plan.Part, at int) {
 		other, k := d.partner(p.Plan.Tasks[at].Builtin, p.Rank)
 		a, b := &p.Plan.Tasks[at], &other.Plan.Tasks[k]
@@ -326,6 +390,36 @@ var kinds = []struct {
 		t := &p.Plan.Tasks[r.IntN(len(p.Tasks))]
 		t.Access[r.IntN(len(t.Access))].Perm = []perm.Perm{perm.Read, perm.Write, perm.ReadWrite}[r.IntN(3)]
 	}},
+}
+
+// slice returns a task of a rank that is a slice of a collective, or nil.
+func (d *divided) slice(rank int) *plan.Task {
+	p := d.parts[rank]
+	for i := range p.Plan.Tasks {
+		if t := &p.Plan.Tasks[i]; t.Builtin != nil && t.Builtin.Op == "all_reduce" && t.Over < d.whole.Tasks[p.Tasks[i]].Over {
+			return t
+		}
+	}
+	return nil
+}
+
+// otherElements makes a message leave out elements.
+func otherElements(r *rand.Rand, t *plan.Task) {
+	shrink(&t.Access[0], r.IntN(2))
+	t.Over = t.Access[0].Volume()
+	t.Grain = max(t.Over, 1)
+}
+
+// shrink takes an index from the first dimension of an access that has several: the first or the last one.
+func shrink(a *region.Access, last int) {
+	a.Box = region.Box{Lo: slices.Clone(a.Lo), Hi: slices.Clone(a.Hi)}
+	for d := range a.Lo {
+		if a.Hi[d]-a.Lo[d] > 1 {
+			a.Lo[d] += 1 - last
+			a.Hi[d] -= last
+			return
+		}
+	}
 }
 
 // swapped exchanges two entries of a queue that follow each other, of which one is a message.
@@ -366,8 +460,14 @@ func TestMutants(t *testing.T) {
 	refused := map[string]int{}
 	accepted := 0
 	var subjects []*divided
-	for seed := range uint64(30) {
+	for seed := uint64(0); len(subjects) < 30; seed++ {
 		d := random(t, seed)
+		if slices.ContainsFunc(d.whole.Tasks, func(t plan.Task) bool { return t.Tile > 1 }) {
+			continue // tiles of a step have no order, which values do not tell
+		}
+		if len(subjects) >= 20 && d.slice(0) == nil && d.slice(1) == nil {
+			continue // some have collectives in slices
+		}
 		if !d.right(r) {
 			t.Fatalf("seed %d: the parts compute something else", seed)
 		}

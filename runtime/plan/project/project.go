@@ -3,6 +3,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -36,6 +37,9 @@ func Owners(devices, ranks int) ([]int, error) {
 // collective, that runs it through which the fewest bytes have gone so far. Results of the plan go to all
 // ranks.
 //
+// A collective of large tensors runs in slices: each rank that has one of the tensors gets some of the
+// elements of all tensors, adds them in the order of tensors, and sends the sums to all.
+//
 // The messages have one order. Each rank sends and receives its own in this order, as tasks among others, so
 // none waits for ever, even if each send waits for its receive.
 func Ranks(p *plan.Plan, owner, workers []int, opts ...planner.Option) ([]*plan.Part, error) {
@@ -57,14 +61,42 @@ type division struct {
 	*plan.Plan
 	owner  []int   // per device
 	events []event // tasks and messages, in the order in which the ranks come to theirs
+	byRank [][]int // per rank: the numbers of its events
 }
 
 // event is a task on a rank, or a message: a tensor for an access of a task, or of what that has written.
 type event struct {
 	task, access int // task is len(Tasks) for messages with results
 	message      bool
+	number       int // of a message, among all
 	rank, to     int // to is the receiver of a message, which rank sends
 	back         bool
+	slice        slice // of the tensors of a collective; the zero slice stands for all elements
+}
+
+// slice is a part of equally large ones, but for one index, of the tensors of a collective.
+type slice struct{ number, of int }
+
+// sliceBytes is the least size of a slice. A smaller message takes hardly less time.
+const sliceBytes = 64 << 10
+
+// along returns the dimension along which tensors of a shape have slices, the first that has several indices,
+// and the indices of the slice.
+func (s slice) along(shape []int) (dim, lo, hi int) {
+	for dim < len(shape)-1 && shape[dim] == 1 {
+		dim++
+	}
+	return dim, shape[dim] * s.number / s.of, shape[dim] * (s.number + 1) / s.of
+}
+
+// box returns the elements of a slice of a tensor of a shape.
+func (s slice) box(shape []int) region.Box {
+	b := region.Whole(0, shape).Box
+	if s.of > 0 {
+		dim, lo, hi := s.along(shape)
+		b.Lo[dim], b.Hi[dim] = lo, hi
+	}
+	return b
 }
 
 // divide decides which rank runs each task, and lists the messages.
@@ -92,6 +124,18 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 	load := make([]int64, ranks)    // bytes that come to a rank and go from it
 	for t := range p.Tasks {
 		task := &p.Tasks[t]
+		if slices.ContainsFunc(task.Access, func(a region.Access) bool { return stale[a.Root] }) {
+			d.events, late = append(d.events, late...), nil
+			clear(stale)
+		}
+		if group, ranks := d.slicers(task, load); len(ranks) > 1 {
+			runs[t] = -1 // on several ranks
+			late = append(late, d.slices(t, group, ranks, load)...)
+			for _, a := range task.Access {
+				stale[a.Root] = true
+			}
+			continue
+		}
 		runs[t] = d.runs(task, load)
 		for _, before := range task.After {
 			if runs[before] != runs[t] {
@@ -115,10 +159,6 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 			late = append(late, event{task: t, access: access, message: true, rank: to, to: from, back: true})
 			stale[task.Access[access].Root] = true
 		}
-		if slices.ContainsFunc(task.Access, func(a region.Access) bool { return stale[a.Root] }) {
-			d.events, late = append(d.events, late...), nil
-			clear(stale)
-		}
 		for i := range task.Access {
 			if task.Access[i].Perm.Reads() {
 				move(i, false)
@@ -140,6 +180,17 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 			}
 		}
 	}
+	d.byRank = make([][]int, ranks)
+	messages := 0
+	for i := range d.events {
+		e := &d.events[i]
+		d.byRank[e.rank] = append(d.byRank[e.rank], i)
+		if e.message {
+			d.byRank[e.to] = append(d.byRank[e.to], i)
+			messages++
+			e.number = messages
+		}
+	}
 	return d, nil
 }
 
@@ -155,6 +206,81 @@ func (d *division) runs(t *plan.Task, load []int64) int {
 		}
 	}
 	return rank
+}
+
+// slicers returns the ranks that have tensors of a collective, and those of them that run a slice of it; none
+// if it runs on one rank.
+func (d *division) slicers(t *plan.Task, load []int64) (group, ranks []int) {
+	if t.Builtin == nil || t.Builtin.Op != "all_reduce" || len(t.After) > 0 {
+		return nil, nil
+	}
+	for i := range t.Access {
+		if rank := d.owner[d.Roots[t.Access[i].Root].Device]; !slices.Contains(group, rank) {
+			group = append(group, rank)
+		}
+	}
+	root := &d.Roots[t.Access[0].Root]
+	n := min(len(group), int(root.Place.Bytes/sliceBytes))
+	for _, extent := range root.Shape {
+		if extent > 1 {
+			n = min(n, extent)
+			break
+		}
+	}
+	for i := range t.Access {
+		if !slices.Equal(d.Roots[t.Access[i].Root].Shape, root.Shape) {
+			return nil, nil
+		}
+	}
+	if n < 2 {
+		return nil, nil
+	}
+	slices.Sort(group)
+	ranks = slices.Clone(group)
+	slices.SortStableFunc(ranks, func(a, b int) int { return cmp.Compare(load[a], load[b]) })
+	ranks = ranks[:n]
+	slices.Sort(ranks)
+	return group, ranks
+}
+
+// slices appends the events of a collective in slices, one on each of some ranks: messages with slices of the
+// tensors, and the task on each rank. It returns the messages back.
+//
+// Ranks exchange messages in pairs, so that each has a partner in each round: those that stand across from
+// each other on a circle on which all but the first move on after each round.
+func (d *division) slices(t int, group, ranks []int, load []int64) (back []event) {
+	task := &d.Tasks[t]
+	circle := slices.Clone(group)
+	if len(circle)%2 > 0 {
+		circle = append(circle, -1) // whose partner has none
+	}
+	for range len(circle) - 1 {
+		for i := range len(circle) / 2 {
+			a, b := circle[i], circle[len(circle)-1-i]
+			for _, pair := range [][2]int{{a, b}, {b, a}} {
+				s := slice{slices.Index(ranks, pair[1]), len(ranks)}
+				if pair[0] < 0 || pair[1] < 0 || s.number < 0 {
+					continue
+				}
+				for k := range task.Access {
+					r := &d.Roots[task.Access[k].Root]
+					if d.owner[r.Device] == pair[0] {
+						d.events = append(d.events, event{task: t, access: k, message: true, rank: pair[0], to: pair[1], slice: s})
+						back = append(back, event{task: t, access: k, message: true, rank: pair[1], to: pair[0], back: true, slice: s})
+						load[pair[0]] += 2 * r.Place.Bytes / int64(s.of)
+						load[pair[1]] += 2 * r.Place.Bytes / int64(s.of)
+					}
+				}
+			}
+		}
+		last := circle[len(circle)-1]
+		copy(circle[2:], circle[1:])
+		circle[1] = last
+	}
+	for i, rank := range ranks {
+		d.events = append(d.events, event{task: t, rank: rank, slice: slice{i, len(ranks)}})
+	}
+	return back
 }
 
 // maker makes the part of a rank.
@@ -186,12 +312,12 @@ func (d *division) part(rank int, opts ...planner.Option) (*plan.Part, error) {
 		r := &p.Roots[i]
 		switch here := d.owner[r.Device] == rank; {
 		case here:
-			m.root[i] = m.add(region.Root(i), r.Name, r.Use, m.device[r.Device])
+			m.root[i] = m.add(region.Root(i), r.Name, r.Use, m.device[r.Device], slice{})
 			if r.Use == plan.Fed && r.Last == len(p.Tasks) {
 				input = append(input, m.root[i])
 			}
 		case r.Use == plan.Fetched:
-			m.root[i] = m.add(region.Root(i), r.Name, r.Use, 0)
+			m.root[i] = m.add(region.Root(i), r.Name, r.Use, 0, slice{})
 		default:
 			m.root[i] = plan.NoRoot
 		}
@@ -224,12 +350,19 @@ func (d *division) part(rank int, opts ...planner.Option) (*plan.Part, error) {
 	return m.Part, planner.Complete(local, opts...)
 }
 
-// add adds a root that holds what a root of the whole plan does.
-func (m *maker) add(of region.Root, name string, use plan.Use, device int) region.Root {
+// add adds a root that holds what a root of the whole plan does, or a slice of that.
+func (m *maker) add(of region.Root, name string, use plan.Use, device int, s slice) region.Root {
 	r := &m.division.Roots[of]
-	m.Part.Roots = append(m.Part.Roots, of)
+	extents, from := r.Shape, 0
+	if s.of > 0 {
+		dim, lo, hi := s.along(r.Shape)
+		extents = slices.Clone(r.Shape)
+		extents[dim] = hi - lo
+		from = lo * shape.Prod(r.Shape[dim+1:])
+	}
+	m.Part.Roots, m.From = append(m.Part.Roots, of), append(m.From, from)
 	local := m.Part.Plan
-	local.Roots = append(local.Roots, plan.Root{Name: name, Type: r.Type, Shape: r.Shape, Use: use, Device: device})
+	local.Roots = append(local.Roots, plan.Root{Name: name, Type: r.Type, Shape: extents, Use: use, Device: device})
 	return region.Root(len(local.Roots) - 1)
 }
 
@@ -256,45 +389,50 @@ func (m *maker) tasks() {
 		if _, ok := copies[key]; !ok {
 			of := m.division.Tasks[e.task].Access[e.access].Root
 			r := &m.division.Roots[of]
-			copies[key] = m.add(of, fmt.Sprintf("%s of rank %d", r.Name, m.owner[r.Device]), plan.Internal, 0)
+			copies[key] = m.add(of, fmt.Sprintf("%s of rank %d", r.Name, m.owner[r.Device]), plan.Internal, 0, e.slice)
 		}
 		return copies[key]
 	}
-	messages := 0
-	for _, e := range m.events {
+	for _, i := range m.byRank[m.Rank] {
+		e := m.events[i]
 		if !e.message {
-			if e.rank == m.Rank {
-				m.run(e, stage)
-			}
-			continue
-		}
-		messages++
-		if e.rank != m.Rank && e.to != m.Rank {
+			m.run(e, stage)
 			continue
 		}
 		var r region.Root
 		switch there := e.rank == m.Rank == e.back; { // whether this rank runs the task for which the message is
 		case e.task == len(m.division.Tasks):
 			r = m.root[e.access]
+		case there && e.back && e.slice.of > 0: // all tensors have the sum
+			r = m.first(e.task)
 		case there:
 			r = stage(e)
 		default:
 			r = m.root[m.division.Tasks[e.task].Access[e.access].Root]
 		}
 		if e.rank == m.Rank {
-			m.message(plan.Builtin{Op: "send", Peer: e.to, Message: messages}, r, perm.Read)
+			m.message(plan.Builtin{Op: "send", Peer: e.to, Message: e.number}, r, e.slice, perm.Read)
 		} else {
-			m.message(plan.Builtin{Op: "receive", Peer: e.rank, Message: messages}, r, perm.Write)
+			m.message(plan.Builtin{Op: "receive", Peer: e.rank, Message: e.number}, r, e.slice, perm.Write)
 		}
 	}
 }
 
-// message appends a message, which comes after the one before it to or from the same rank.
-func (m *maker) message(b plan.Builtin, r region.Root, p perm.Perm) {
+// first returns the first tensor of a collective that is on the rank.
+func (m *maker) first(t int) region.Root {
+	access := m.division.Tasks[t].Access
+	i := slices.IndexFunc(access, func(a region.Access) bool { return m.owner[m.division.Roots[a.Root].Device] == m.Rank })
+	return m.root[access[i].Root]
+}
+
+// message appends a message, which comes after the one before it to or from the same rank. It has a slice of
+// a root, unless the root is one.
+func (m *maker) message(b plan.Builtin, r region.Root, s slice, p perm.Perm) {
 	local := m.Part.Plan
 	root := &local.Roots[r]
-	n := shape.Prod(root.Shape)
-	t := plan.Task{Call: -1, Builtin: &b, Device: root.Device, Over: n, Grain: n, Access: []region.Access{{Region: region.Whole(r, root.Shape), Perm: p}}}
+	on := m.elements(r, s)
+	n := on.Volume()
+	t := plan.Task{Call: -1, Builtin: &b, Device: root.Device, Over: n, Grain: n, Access: []region.Access{{Region: on, Perm: p}}}
 	key := [2]int{b.Peer, int(p)}
 	if before, ok := m.last[key]; ok {
 		t.After = []int{before}
@@ -302,6 +440,15 @@ func (m *maker) message(b plan.Builtin, r region.Root, p perm.Perm) {
 	m.last[key] = len(local.Tasks)
 	m.Part.Tasks = append(m.Part.Tasks, plan.Message)
 	local.Tasks = append(local.Tasks, t)
+}
+
+// elements returns the elements of a slice in a root, which may itself be that slice.
+func (m *maker) elements(r region.Root, s slice) region.Region {
+	extents := m.Part.Plan.Roots[r].Shape
+	if slices.Equal(extents, m.division.Roots[m.Part.Roots[r]].Shape) {
+		return region.Region{Root: r, Box: s.box(extents)}
+	}
+	return region.Whole(r, extents)
 }
 
 // run appends a task of the whole plan. stage returns the copies of tensors of other ranks.
@@ -314,6 +461,12 @@ func (m *maker) run(e event, stage func(event) region.Root) {
 		for i, before := range whole.After {
 			t.After[i] = m.task[before]
 		}
+	}
+	if e.slice.of > 0 {
+		for i := range t.Access {
+			t.Access[i].Region = m.elements(t.Access[i].Root, e.slice)
+		}
+		t.Over = t.Access[0].Volume()
 	}
 	switch {
 	case t.Crosses():
@@ -351,7 +504,7 @@ func (m *maker) accesses(t *plan.Task, e event, stage func(event) region.Root) [
 		if here := m.owner[m.division.Roots[out[i].Root].Device] == m.Rank; here {
 			out[i].Root = m.root[out[i].Root]
 		} else {
-			out[i].Root = stage(event{task: e.task, access: i})
+			out[i].Root = stage(event{task: e.task, access: i, slice: e.slice})
 		}
 	}
 	return out

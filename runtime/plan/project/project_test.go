@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/project"
 	"github.com/opgen/opgen/runtime/plan/verify"
@@ -138,6 +140,68 @@ func TestBalance(t *testing.T) {
 		}
 		if ring := 2 * reduced * (devices - 1) / devices; sent > ring*11/10 {
 			t.Errorf("rank %d sends %d bytes, in a ring it would be %d", p.Rank, sent, ring)
+		}
+	}
+}
+
+// TestSlices checks that all ranks add a part of each large tensor, that none moves more bytes than a ring
+// would and has no more memory than the tensor and the terms of its part take.
+func TestSlices(t *testing.T) {
+	const devices, extent = 4, 256
+	var all []graph.Tensor
+	prog := &graph.Program{Name: "sum"}
+	for i := range devices {
+		x := graph.OnDevice(1, i).Input("x", dtype.F32, extent, extent)
+		all = append(all, x)
+	}
+	prog.Fed, prog.Fetched = all, all[:1]
+	prog.Steps = []graph.Step{{AllReduce: &graph.AllReduce{Tensors: all}}}
+	whole, err := planner.Build(prog)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ranks := 2; ranks <= devices; ranks++ {
+		owner, err := project.Owners(devices, ranks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := project.Ranks(whole, owner, slices.Repeat([]int{1}, ranks))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := verify.Ranks(whole, owner, parts); err != nil {
+			t.Fatal(err)
+		}
+		bytes := int64(extent * extent * 4)
+		for rank, p := range parts {
+			added, sent := 0, int64(0)
+			for i := range p.Plan.Tasks {
+				switch task := &p.Plan.Tasks[i]; task.Builtin.Op {
+				case "all_reduce":
+					added += task.Over
+				case "send":
+					if task.Over < extent*extent { // the result goes to all ranks as a whole
+						sent += int64(task.Over) * 4
+					}
+				}
+			}
+			own := int64(0)
+			for _, device := range owner {
+				if device == rank {
+					own++
+				}
+			}
+			// Each rank sends slices of its tensors to the others, and its sums to each tensor of theirs.
+			n, slice := int64(ranks), bytes/int64(ranks)+4*extent
+			if most := own*(n-1)*slice + (devices-own)*slice; sent > most {
+				t.Errorf("rank %d of %d sends %d bytes, want at most %d", rank, ranks, sent, most)
+			}
+			if want := extent * extent / ranks; added < want-extent || added > want+extent {
+				t.Errorf("rank %d of %d adds %d elements, want about %d", rank, ranks, added, want)
+			}
+			if most := own*bytes + (devices-own)*slice + bytes; p.Plan.DeviceBytes() > most {
+				t.Errorf("rank %d of %d has %d bytes, want at most %d", rank, ranks, p.Plan.DeviceBytes(), most)
+			}
 		}
 	}
 }

@@ -69,8 +69,9 @@ func (c checker) checkDevice(t int) *plan.Error {
 	return nil
 }
 
-// checkCrossing checks a copy or a collective: tensors of one type and size that are accessed as a whole,
-// each once, of which a copy writes the first and a collective all.
+// checkCrossing checks a copy or a collective. A copy writes the first of two tensors of one type and size,
+// and accesses both as a whole. A collective writes equally many elements of tensors of one type, which
+// follow each other, and has each tensor once.
 func (c checker) checkCrossing(t int, part *plan.Task) *plan.Error {
 	copies := part.Builtin.Op == "copy"
 	ok := !part.Elementwise && c.Tasks[t].Group == nil && (!copies || len(part.Access) == 2)
@@ -82,11 +83,18 @@ func (c checker) checkCrossing(t int, part *plan.Task) *plan.Error {
 		if copies {
 			want = []perm.Perm{perm.Write, perm.Read}[min(i, 1)]
 		}
-		ok = ok && a.Perm == want && c.covers(a) && !seen[a.Root] && r.Type == first.Type && shape.Prod(r.Shape) == part.Over
+		n := shape.Prod(r.Shape)
+		if all := c.covers(a); !all && !copies {
+			lo, hi, follow := a.Run(r.Shape)
+			n, ok = hi-lo, ok && follow
+		} else {
+			ok = ok && all
+		}
+		ok = ok && a.Perm == want && !seen[a.Root] && r.Type == first.Type && n == part.Over
 		seen[a.Root] = true
 	}
 	if !ok || c.Roots[part.Access[0].Root].Device != part.Device {
-		return c.TaskErrorf(t, "want %s of whole tensors of one type and size, the first on device %d, got others", part.Builtin.Op, part.Device)
+		return c.TaskErrorf(t, "want %s of equally many elements of tensors of one type, the first on device %d, got others", part.Builtin.Op, part.Device)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/schedule"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // Ranks proves that running the parts of a plan, each on a rank of its own, gives what running the plan
@@ -16,11 +17,12 @@ import (
 // part, and that
 //
 //   - each task and each call of the plan is in one part, with the same tensors, and only copies and
-//     collectives run on another device than theirs;
+//     collectives run on another device than theirs; a collective may be in several parts, which have each
+//     element once together;
 //   - inputs, variables and results of the plan are on the rank of their device, and copies of results on
 //     others have the same elements at the end;
-//   - the n-th message from one rank to another is received as the n-th one, as a whole tensor of the same
-//     type and shape, and messages of such a pair have one order in the queues of both;
+//   - the n-th message from one rank to another is received as the n-th one, as the same elements of a tensor
+//     of the same type, and messages of such a pair have one order in the queues of both;
 //   - whatever a task touches holds, when the task begins, what the tasks before it in the plan left there;
 //   - all queues come to their ends, even if each message waits until both ranks have come to it.
 //
@@ -51,7 +53,7 @@ func Ranks(whole *plan.Plan, owner []int, parts []*plan.Part) error {
 		}
 		r.queues = append(r.queues, q)
 	}
-	return first(r.checkParts, r.checkWhole, r.checkMessages, r.checkValues, r.checkEnds)
+	return first(r.checkParts, r.checkHomes, r.checkWhole, r.checkMessages, r.checkValues, r.checkEnds)
 }
 
 // ranks is a plan and its parts that are checked.
@@ -60,7 +62,7 @@ type ranks struct {
 	owner  []int
 	parts  []*plan.Part
 	queues []*queues
-	home   [][]region.Root // per rank, per root of the whole plan that the caller sees: where it is; plan.NoRoot for none
+	home   []map[region.Root]region.Root // per rank, per root of the whole plan that the caller sees: where it is
 }
 
 // fault says of an error in a part which rank it is about.
@@ -80,7 +82,7 @@ func (r *ranks) checkParts() *plan.Error {
 	n := 0
 	for rank, p := range r.parts {
 		q := p.Plan
-		if q.Target != r.whole.Target || len(p.Devices) < q.DeviceCount() || len(p.Roots) != len(q.Roots) || len(p.Calls) != len(q.Calls) || len(p.Tasks) != len(q.Tasks) {
+		if q.Target != r.whole.Target || len(p.Devices) < q.DeviceCount() || len(p.Roots) != len(q.Roots) || len(p.From) != len(q.Roots) || len(p.Calls) != len(q.Calls) || len(p.Tasks) != len(q.Tasks) {
 			return r.whole.Errorf("rank %d: want a device, a root, a call or a task of the whole plan for each of the part, and the same target, got others", rank)
 		}
 		for i, d := range p.Devices {
@@ -110,7 +112,7 @@ func (r *ranks) checkParts() *plan.Error {
 // is where its device is. Copies of results may be elsewhere, too.
 func (r *ranks) checkRoots(rank int) *plan.Error {
 	p := r.parts[rank]
-	home := slices.Repeat([]region.Root{plan.NoRoot}, len(r.whole.Roots))
+	home := map[region.Root]region.Root{}
 	r.home = append(r.home, home)
 	for i, k := range p.Roots {
 		root := &p.Plan.Roots[i]
@@ -118,21 +120,28 @@ func (r *ranks) checkRoots(rank int) *plan.Error {
 			return fault(rank, p.Plan.RootErrorf(region.Root(i), "want a root of the whole plan, got %d", k))
 		}
 		of := &r.whole.Roots[k]
-		if root.Type != of.Type || !slices.Equal(root.Shape, of.Shape) {
-			return fault(rank, p.Plan.RootErrorf(region.Root(i), "want %v, as in the whole plan, got %v", of.Operand(), root.Operand()))
+		some := root.Use == plan.Internal && p.From[i] >= 0 && p.From[i]+shape.Prod(root.Shape) <= shape.Prod(of.Shape)
+		if root.Type != of.Type || !some && (p.From[i] != 0 || !slices.Equal(root.Shape, of.Shape)) {
+			return fault(rank, p.Plan.RootErrorf(region.Root(i), "want %v, as in the whole plan, or some elements of it, got %v from %d on", of.Operand(), root.Operand(), p.From[i]))
 		}
 		if root.Use == plan.Internal {
 			continue
 		}
 		here := p.Devices[root.Device] == of.Device
-		if root.Use != of.Use || root.Name != of.Name || home[k] != plan.NoRoot || !here && (root.Use != plan.Fetched || r.owner[of.Device] == rank) {
+		if _, twice := home[k]; twice || root.Use != of.Use || root.Name != of.Name || !here && (root.Use != plan.Fetched || r.owner[of.Device] == rank) {
 			return fault(rank, p.Plan.RootErrorf(region.Root(i), "want what the caller sees as in the whole plan, on device %d, each once, got another", of.Device))
 		}
 		home[k] = region.Root(i)
 	}
+	return nil
+}
+
+// checkHomes checks that each root that the caller sees is on the rank of its device.
+func (r *ranks) checkHomes() *plan.Error {
 	for k := range r.whole.Roots {
 		of := &r.whole.Roots[k]
-		if of.Use != plan.Internal && home[k] == plan.NoRoot && r.owner[of.Device] == rank {
+		rank := r.owner[of.Device]
+		if _, ok := r.home[rank][region.Root(k)]; of.Use != plan.Internal && !ok {
 			return fault(rank, r.whole.RootErrorf(region.Root(k), "want it in the part of its rank, got none"))
 		}
 	}
@@ -151,6 +160,9 @@ func (r *ranks) sameCall(rank int, mine, of *plan.Call) bool {
 		}
 		for k, b := range mine.Params[i] {
 			if b.Root != plan.NoRoot {
+				if !r.entire(p, b.Root) {
+					return false
+				}
 				b.Root = p.Roots[b.Root]
 			}
 			if !reflect.DeepEqual(b, of.Params[i][k]) {
@@ -163,9 +175,47 @@ func (r *ranks) sameCall(rank int, mine, of *plan.Call) bool {
 	return reflect.DeepEqual(&c, of)
 }
 
-// checkWhole checks that all of the whole plan is in the parts, each task and call once, in its order.
+// entire reports whether a root of a part stands for a whole one.
+func (r *ranks) entire(p *plan.Part, i region.Root) bool {
+	return p.From[i] == 0 && slices.Equal(p.Plan.Roots[i].Shape, r.whole.Roots[p.Roots[i]].Shape)
+}
+
+// run is a range of elements of a tensor of the whole plan, in row-major order.
+type run struct{ lo, hi int }
+
+// of returns the elements of a root of the whole plan that an access of a part touches, which must follow
+// each other.
+func (r *ranks) of(p *plan.Part, a *region.Access) (out run, ok bool) {
+	lo, hi, ok := a.Run(p.Plan.Roots[a.Root].Shape)
+	return run{lo + p.From[a.Root], hi + p.From[a.Root]}, ok
+}
+
+// sameSlice reports whether a task of a part is a collective of the whole plan on some elements, the same
+// ones of all tensors. It returns which.
+func (r *ranks) sameSlice(p *plan.Part, mine, of *plan.Task) (out run, ok bool) {
+	if of.Builtin == nil || of.Builtin.Op != "all_reduce" || mine.Group != nil || mine.Call != of.Call || len(mine.Access) != len(of.Access) || len(of.After) > 0 {
+		return run{}, false
+	}
+	for i := range mine.Access {
+		a := &mine.Access[i]
+		at, follow := r.of(p, a)
+		if i == 0 {
+			out = at
+		}
+		if !follow || at != out || p.Roots[a.Root] != of.Access[i].Root || a.Perm != of.Access[i].Perm || a.Redop != of.Access[i].Redop || a.Footprint != nil || a.Least != nil {
+			return run{}, false
+		}
+	}
+	t := *mine
+	t.Device, t.Access, t.After, t.Over = of.Device, of.Access, of.After, of.Over
+	return out, mine.Over == out.hi-out.lo && reflect.DeepEqual(&t, of)
+}
+
+// checkWhole checks that all of the whole plan is in the parts, each task and call once, in its order. Parts
+// of a collective have each of its elements once.
 func (r *ranks) checkWhole() *plan.Error {
 	tasks, calls := make([]int, len(r.whole.Tasks)), make([]int, len(r.whole.Calls))
+	sliced := map[int][]run{} // by task
 	for rank, p := range r.parts {
 		at := map[int]int{} // tasks of the whole plan
 		last := -1
@@ -173,7 +223,15 @@ func (r *ranks) checkWhole() *plan.Error {
 			if t == plan.Message {
 				continue
 			}
-			if t <= last || t >= len(tasks) || !r.sameTask(rank, &p.Plan.Tasks[i], &r.whole.Tasks[t]) {
+			if t <= last || t >= len(tasks) {
+				return r.taskErrorf(rank, i, "want tasks of the whole plan in their order, got one that is none")
+			}
+			if !r.sameTask(rank, &p.Plan.Tasks[i], &r.whole.Tasks[t]) {
+				if slice, ok := r.sameSlice(p, &p.Plan.Tasks[i], &r.whole.Tasks[t]); ok {
+					sliced[t] = append(sliced[t], slice)
+					last = t
+					continue
+				}
 				return r.taskErrorf(rank, i, "want tasks of the whole plan in their order, got one that is none")
 			}
 			for _, before := range r.whole.Tasks[t].After {
@@ -201,6 +259,19 @@ func (r *ranks) checkWhole() *plan.Error {
 			if mine.Node != of.Node || !r.sameCall(rank, &mine.Init, &of.Init) || (mine.Cleanup == nil) != (of.Cleanup == nil) || of.Cleanup != nil && !r.sameCall(rank, mine.Cleanup, of.Cleanup) {
 				return r.whole.Errorf("rank %d: want the state of node %s, got another", rank, of.Node)
 			}
+		}
+	}
+	for t, parts := range sliced {
+		slices.SortFunc(parts, func(a, b run) int { return a.lo - b.lo })
+		next := 0
+		for _, slice := range parts {
+			if slice.lo != next {
+				return r.whole.TaskErrorf(t, "want each element of a collective on one rank, got none or several from element %d on", min(next, slice.lo))
+			}
+			next = slice.hi
+		}
+		if tasks[t]++; next != r.whole.Tasks[t].Over {
+			return r.whole.TaskErrorf(t, "want each of %d elements of a collective on one rank, got %d", r.whole.Tasks[t].Over, next)
 		}
 	}
 	for t, n := range tasks {
@@ -248,6 +319,9 @@ func (r *ranks) sameAccess(p *plan.Part, mine, of []region.Access) bool {
 		return false
 	}
 	for i, a := range mine {
+		if !r.entire(p, a.Root) {
+			return false
+		}
 		if a.Root = p.Roots[a.Root]; !reflect.DeepEqual(a, of[i]) {
 			return false
 		}
@@ -267,8 +341,11 @@ func (r *ranks) checkMessages() *plan.Error {
 				continue
 			}
 			task := &p.Plan.Tasks[i]
-			if !task.Talks() || len(task.Access) != 1 || !(checker{p.Plan}).covers(&task.Access[0]) || task.Ranges() != 1 {
-				return r.taskErrorf(rank, i, "want a message of a whole tensor in one range, got another task")
+			if !task.Talks() || len(task.Access) != 1 || task.Ranges() != 1 {
+				return r.taskErrorf(rank, i, "want a message of a tensor in one range, got another task")
+			}
+			if at, ok := r.of(p, &task.Access[0]); !ok || at.hi-at.lo != task.Over {
+				return r.taskErrorf(rank, i, "want a message of elements that follow each other, %d of them, got others", task.Over)
 			}
 			peer, list, between := task.Builtin.Peer, sent, pair{rank, task.Builtin.Peer}
 			reads, writes := task.Access[0].Perm.Reads(), task.Access[0].Perm.Writes()
@@ -305,12 +382,22 @@ func (r *ranks) checkMessages() *plan.Error {
 func (r *ranks) checkMessage(between pair, s, t int) *plan.Error {
 	a, b := r.parts[between.from], r.parts[between.to]
 	send, receive := &a.Plan.Tasks[s], &b.Plan.Tasks[t]
-	if a.Roots[send.Access[0].Root] != b.Roots[receive.Access[0].Root] || send.Builtin.Message != receive.Builtin.Message || send.Builtin.Message < 1 {
+	from, _ := r.of(a, &send.Access[0])
+	to, _ := r.of(b, &receive.Access[0])
+	if from != to || a.Plan.Roots[send.Access[0].Root].Type != b.Plan.Roots[receive.Access[0].Root].Type || send.Builtin.Message != receive.Builtin.Message || send.Builtin.Message < 1 {
 		e := r.taskErrorf(between.to, t, "want message %d from rank %d as it is sent, got another", send.Builtin.Message, between.from)
 		e.Other = a.Plan.Label(s)
 		return e
 	}
 	return nil
+}
+
+// value is what elements of a root hold: what a task of the whole plan left in a root of it. A collective
+// leaves the same in all of its tensors, of which the first stands for all. Elements keep their number in the
+// root, so equal values of elements with equal numbers are the same.
+type value struct {
+	task int // that wrote it last, or one of the following
+	root region.Root
 }
 
 // never stands for a tensor that nothing has written, and begin for what the caller or an earlier run left.
@@ -319,22 +406,103 @@ const (
 	begin = -1
 )
 
-// checkValues runs all parts, each one task after the other, where what a tensor holds is the number of the
-// task of the whole plan that wrote it last. It compares that with the whole plan before each task that needs
-// what was there, and at the end.
+// segment is a range of elements that hold one value.
+type segment struct {
+	run
+	value
+}
+
+// contents says what the elements of a root hold, in the order of elements.
+type contents []segment
+
+// all reports whether all elements of a range hold a value.
+func (c contents) all(at run, v value) bool {
+	for _, s := range c {
+		if s.lo < at.hi && at.lo < s.hi && s.value != v {
+			return false
+		}
+	}
+	return true
+}
+
+// set returns the contents after some elements were replaced.
+func (c contents) set(now ...segment) contents {
+	if len(now) == 0 {
+		return c
+	}
+	lo, hi := now[0].lo, now[len(now)-1].hi
+	if len(c) == 0 || lo <= c[0].lo && c[len(c)-1].hi <= hi {
+		return append(c[:0], now...)
+	}
+	var out contents
+	for _, s := range c {
+		if s.lo < lo {
+			out = append(out, segment{run{s.lo, min(s.hi, lo)}, s.value})
+		}
+	}
+	for _, s := range now {
+		if n := len(out); n > 0 && out[n-1].value == s.value {
+			out[n-1].hi = s.hi
+		} else {
+			out = append(out, s)
+		}
+	}
+	for _, s := range c {
+		if s.hi <= hi {
+			continue
+		}
+		s.lo = max(s.lo, hi)
+		if n := len(out); out[n-1].value == s.value {
+			out[n-1].hi = s.hi
+		} else {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// get returns what some elements hold.
+func (c contents) get(at run) (out []segment) {
+	for _, s := range c {
+		if s.lo < at.hi && at.lo < s.hi {
+			out = append(out, segment{run{max(s.lo, at.lo), min(s.hi, at.hi)}, s.value})
+		}
+	}
+	return out
+}
+
+// checkValues runs all parts, each one task after the other, where what an element holds is the task of the
+// whole plan that wrote it last. It compares that with the whole plan before each task that needs what was
+// there, and at the end.
 func (r *ranks) checkValues() *plan.Error {
-	holds := make([][]int, len(r.parts))
+	holds := make([][]contents, len(r.parts)) // elements have the numbers of the whole plan
+	all := func(p *plan.Part, i region.Root) run {
+		return run{p.From[i], p.From[i] + shape.Prod(p.Plan.Roots[i].Shape)}
+	}
 	for rank, p := range r.parts {
-		holds[rank] = slices.Repeat([]int{never}, len(p.Plan.Roots))
+		holds[rank] = make([]contents, len(p.Plan.Roots))
 		for i := range p.Plan.Roots {
+			first := value{never, p.Roots[i]}
 			if use := p.Plan.Roots[i].Use; use == plan.Fed || use == plan.Variable {
-				holds[rank][i] = begin
+				first.task = begin
+			}
+			if at := all(p, region.Root(i)); at.lo < at.hi {
+				holds[rank][i] = contents{{at, first}}
 			}
 		}
 	}
 	last := r.writers()
 	at := make([]int, len(r.parts))
-	run := func(rank int) (moved bool, err *plan.Error) {
+	// touched returns the elements that a task may touch: those of a slice of a collective, or all.
+	touched := func(p *plan.Part, task *plan.Task, a *region.Access) run {
+		if task.Builtin != nil && task.Builtin.Op == "all_reduce" {
+			if of, ok := r.of(p, a); ok {
+				return of
+			}
+		}
+		return all(p, a.Root)
+	}
+	step := func(rank int) (moved bool, err *plan.Error) {
 		p := r.parts[rank]
 		for ; at[rank] < len(p.Tasks) && p.Tasks[at[rank]] != plan.Message; at[rank]++ {
 			moved = true
@@ -344,13 +512,13 @@ func (r *ranks) checkValues() *plan.Error {
 			for k := range task.Access {
 				a := &task.Access[k]
 				needs := a.Perm.Reads() || a.Perm == perm.Reduce || a.Perm == perm.Write && (task.Tile > 0 || !(checker{p.Plan}).covers(a))
-				if needs && !a.Empty() && holds[rank][a.Root] != last[t][k] {
+				if needs && !a.Empty() && !holds[rank][a.Root].all(touched(p, task, a), last[t][k]) {
 					return false, r.taskErrorf(rank, i, "want tensors as the tasks before it left them, got %s that is older or newer", p.Plan.Roots[a.Root].Name)
 				}
 			}
 			for k := range task.Access {
-				if a := &task.Access[k]; a.Perm.Writes() || a.Perm == perm.Scratch {
-					holds[rank][a.Root] = t
+				if a := &task.Access[k]; (a.Perm.Writes() || a.Perm == perm.Scratch) && len(holds[rank][a.Root]) > 0 {
+					holds[rank][a.Root] = holds[rank][a.Root].set(segment{touched(p, task, a), r.left(t, k)})
 				}
 			}
 		}
@@ -365,7 +533,7 @@ func (r *ranks) checkValues() *plan.Error {
 	for moved := true; moved; {
 		moved = false
 		for rank := range r.parts {
-			ran, err := run(rank)
+			ran, err := step(rank)
 			if err != nil {
 				return err
 			}
@@ -376,7 +544,9 @@ func (r *ranks) checkValues() *plan.Error {
 			}
 			to := send.Builtin.Peer
 			if receive := next(to); receive != nil && receive.Talks() && receive.Builtin.Op == "receive" && receive.Builtin.Peer == rank {
-				holds[to][receive.Access[0].Root] = holds[rank][send.Access[0].Root]
+				a, b := &send.Access[0], &receive.Access[0]
+				elements, _ := r.of(r.parts[rank], a)
+				holds[to][b.Root] = holds[to][b.Root].set(holds[rank][a.Root].get(elements)...)
 				at[rank]++
 				at[to]++
 				moved = true
@@ -388,7 +558,7 @@ func (r *ranks) checkValues() *plan.Error {
 			return r.taskErrorf(rank, at[rank], "want messages in one order, got ranks that wait for each other")
 		}
 		for k, i := range r.home[rank] {
-			if use := r.whole.Roots[k].Use; i != plan.NoRoot && use != plan.Fed && holds[rank][i] != last[len(r.whole.Tasks)][k] {
+			if use := r.whole.Roots[k].Use; use != plan.Fed && !holds[rank][i].all(all(p, i), last[len(r.whole.Tasks)][k]) {
 				return fault(rank, p.Plan.RootErrorf(i, "want what the last task left at the end, got another value"))
 			}
 		}
@@ -396,25 +566,35 @@ func (r *ranks) checkValues() *plan.Error {
 	return nil
 }
 
-// writers returns, for each access of each task of the whole plan, the last task before it that wrote the
-// root; begin if there is none. Behind the last task stand those of all roots at the end.
-func (r *ranks) writers() [][]int {
-	now := slices.Repeat([]int{begin}, len(r.whole.Roots))
+// left returns what a task of the whole plan leaves in the tensor of an access.
+func (r *ranks) left(t, access int) value {
+	task := &r.whole.Tasks[t]
+	if task.Builtin != nil && task.Builtin.Op == "all_reduce" {
+		access = 0
+	}
+	return value{t, task.Access[access].Root}
+}
+
+// writers returns, for each access of each task of the whole plan, what the tasks before it left in the root.
+// Behind the last task stands what all roots hold at the end.
+func (r *ranks) writers() [][]value {
+	now := make([]value, len(r.whole.Roots))
 	for i := range now {
+		now[i] = value{begin, region.Root(i)}
 		if use := r.whole.Roots[i].Use; use != plan.Fed && use != plan.Variable {
-			now[i] = never
+			now[i].task = never
 		}
 	}
-	out := make([][]int, 0, len(r.whole.Tasks)+1)
+	out := make([][]value, 0, len(r.whole.Tasks)+1)
 	for t := range r.whole.Tasks {
 		task := &r.whole.Tasks[t]
-		before := make([]int, len(task.Access))
+		before := make([]value, len(task.Access))
 		for k := range task.Access {
 			before[k] = now[task.Access[k].Root]
 		}
 		for k := range task.Access {
 			if a := &task.Access[k]; a.Perm.Writes() || a.Perm == perm.Scratch {
-				now[a.Root] = t
+				now[a.Root] = r.left(t, k)
 			}
 		}
 		out = append(out, before)
