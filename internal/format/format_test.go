@@ -101,6 +101,10 @@ func TestSimplify(t *testing.T) {
 		{"a wide section", "specs/a.toml", head + "[attrs]\na = { type = 'int', doc = '" + strings.Repeat("x", 170) + "' }\n", "doc = 'x'\n\n[attrs]\na = { type = 'int', doc = '" + strings.Repeat("x", 170) + "' }\n"},
 		{"a section with a comment beside", "specs/a.toml", head + "[attrs] # why\na = { type = 'int' }\n", "doc = 'x'\n\n[attrs] # why\na = { type = 'int' }\n"},
 		{"a section with another below", "specs/a.toml", head + "[tasks.forward]\nover = 1\n[tasks]\nbackward = { over = 1 }\n", "doc = 'x'\n\n[tasks.forward]\nover = 1\n\n[tasks]\nbackward = { over = 1 }\n"},
+		{"ONNX", "specs/a.toml", head + "onnx = [{ op = 'A', since = 1, inputs = ['x'], when = 'b == 1', ignore = ['b'] }, { op = 'B', ignore = ['b'] }]\n" + formula,
+			"doc     = 'x'\n" + strings.Replace(formula, "\n\n", "\nonnx    = [{ op = 'A', when = 'b == 1' }, { op = 'B', ignore = ['b'] }]\n\n", 1)},
+		{"sections of ONNX", "specs/a.toml", head + formula + "\n[[onnx]]\nop = 'A'\nwhen = 'b == 1'\nignore = ['b']\n\n[[onnx]]\nop = 'B'\nignore = ['b']\n",
+			"doc     = 'x'\n" + formula + "\n[[onnx]]\nop   = 'A'\nwhen = 'b == 1'\n\n[[onnx]]\nop     = 'B'\nignore = ['b']\n"},
 		{"a spec with findings", "specs/a.toml", "edition = 1\nname = 'a'\nsize = 3\ndoc = 'x'\n", "edition = 1\nname    = 'a'\ndoc     = 'x'\nsize    = 3\n"},
 	}
 	for _, tt := range tests {

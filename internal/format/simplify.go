@@ -14,7 +14,7 @@ import (
 )
 
 // implied lists the keys of specs, with what stands below them, that may follow from other keys.
-var implied = []string{"edition", "name", "category", "dtypes", "args", "slots", "tasks"}
+var implied = []string{"edition", "name", "category", "dtypes", "args", "slots", "tasks", "onnx"}
 
 // simplify drops the keys and the tables without which a spec means the same, as package spec reads it. Such
 // a key has no comments.
@@ -99,9 +99,10 @@ func meaning(name string, items []*source.Item) (s *spec.Spec, ok bool) {
 }
 
 var (
-	fileType = reflect.TypeFor[*source.File]()
-	spanType = reflect.TypeFor[source.Span]()
-	taskType = reflect.TypeFor[spec.Task]()
+	fileType  = reflect.TypeFor[*source.File]()
+	spanType  = reflect.TypeFor[source.Span]()
+	spansType = reflect.TypeFor[map[string]source.Span]()
+	taskType  = reflect.TypeFor[spec.Task]()
 )
 
 // alike reports whether two parts of specs are equal but for their places.
@@ -136,7 +137,7 @@ func alike(x, y reflect.Value) bool {
 		}
 		for i := range x.NumField() {
 			f := x.Type().Field(i)
-			if !f.IsExported() || f.Type == fileType || f.Type == spanType || x.Type() == taskType && f.Name == "Listed" {
+			if !f.IsExported() || f.Type == fileType || f.Type == spanType || f.Type == spansType || x.Type() == taskType && f.Name == "Listed" {
 				continue
 			}
 			if !alike(x.Field(i), y.Field(i)) {
@@ -182,10 +183,10 @@ func behind(items []*source.Item, header int) int {
 	return end
 }
 
-// elements returns a path and those of the elements of a table at its end.
+// elements returns a path, and the paths of what is in the table, or in the tables of the list, at its end.
 func elements(v *source.Literal, path []int) [][]int {
 	paths := [][]int{path}
-	if v.Open == "{" {
+	if v.Open == "{" || v.Open == "[" && !slices.ContainsFunc(v.Elems, func(e *source.Element) bool { return e.Value.Open != "{" }) {
 		for i, e := range v.Elems {
 			if bare(e.Above, e.Beside) {
 				paths = append(paths, elements(e.Value, append(slices.Clone(path), i))...)

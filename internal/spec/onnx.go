@@ -3,6 +3,7 @@ package spec
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"github.com/opgen/opgen/internal/diag"
@@ -76,6 +77,10 @@ func (r *reader) onnx(s *Spec, t *tableReader) []*ONNX {
 		for _, name := range r.strings(e) {
 			x.Ignore = append(x.Ignore, name.V)
 		}
+	}
+	// An attribute that an expression reads need not be listed: opgen fmt -s drops it.
+	if reads, err := x.Reads(); err == nil && x.Body == "" {
+		x.Ignore = slices.DeleteFunc(x.Ignore, func(name string) bool { return slices.Contains(reads, name) })
 	}
 	t.done()
 	if !several {
