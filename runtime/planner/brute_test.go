@@ -246,30 +246,49 @@ func bruteOrder(p *plan.Plan, who []int, pairs [][2]int) bool {
 }
 
 // tilePairs is brutePairs for tensors of any rank: the pairs of tasks, in the order of the second, of which
-// one writes an element or a byte that the other one accesses.
+// one writes an element or a byte that the other one accesses. Bytes are bits of a set.
 func tilePairs(p *plan.Plan) [][2]int {
 	type touch struct {
 		region.Region
-		perm perm.Perm
+		perm  perm.Perm
+		bytes []uint64 // of the arena, once they are asked for
 	}
-	var all [][]touch
+	bytes := func(x *touch) []uint64 {
+		if x.bytes == nil {
+			x.bytes = make([]uint64, p.ArenaBytes/64+1)
+			for at := range bruteBytes(p, x.Region) {
+				x.bytes[at/64] |= 1 << (at % 64)
+			}
+		}
+		return x.bytes
+	}
+	var all [][]*touch
 	var pairs [][2]int
 	for t := range p.Tasks {
-		var mine []touch
+		var mine []*touch
 		for i, a := range p.Tasks[t].Access {
 			var box region.Box
 			if p.Tasks[t].On(i, &box); a.Perm != perm.None && box.Volume() > 0 {
-				mine = append(mine, touch{region.Region{Root: a.Root, Box: box}, a.Perm})
+				mine = append(mine, &touch{Region: region.Region{Root: a.Root, Box: box}, perm: a.Perm})
 			}
 		}
 		must := func(s int) bool {
 			for _, a := range mine {
 				for _, b := range all[s] {
-					switch {
-					case a.Root == b.Root && (a.perm != perm.Read || b.perm != perm.Read) && a.Intersect(b.Box).Volume() > 0:
-						return true
-					case a.Root != b.Root && p.Roots[a.Root].Place.Overlaps(p.Roots[b.Root].Place) && shareBytes(p, a.Region, b.Region):
-						return true
+					if a.Root == b.Root {
+						if (a.perm != perm.Read || b.perm != perm.Read) && a.Intersect(b.Box).Volume() > 0 {
+							return true
+						}
+						continue
+					}
+					if !p.Roots[a.Root].Place.Overlaps(p.Roots[b.Root].Place) {
+						continue
+					}
+					x, y := bytes(a), bytes(b)
+					for i := range x {
+						if x[i]&y[i] != 0 {
+							return true
+						}
 					}
 				}
 			}

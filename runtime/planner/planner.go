@@ -35,6 +35,7 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 		target:  &o.target,
 		tiled:   o.tiled,
 		paying:  o.paying,
+		tiles:   map[region.Root]int{},
 		choices: o.choices,
 		tasks:   map[*graph.Node]interval{},
 		like:    map[likeCall]*plan.Call{},
@@ -123,7 +124,8 @@ type builder struct {
 	draft
 	target  *target.Target
 	tiled   bool
-	paying  bool // tiles are no smaller than pays
+	paying  bool                // tiles are no smaller than pays
+	tiles   map[region.Root]int // into how many tiles the last step is cut that writes a root in tiles
 	choices *tuned.Choices
 	used    []likeCall               // of each call, if there are choices
 	roots   graph.Table[region.Root] // tensor -> its root + 1; 0 if it has none yet

@@ -424,7 +424,11 @@ func compareTilings(pools []*exec.Pool, seed uint64, count *tally) error {
 		count.note(p)
 		if p.ArenaBytes < 16<<10 && len(p.Tasks) < 80 {
 			count.brute++
-			if err := falseWaits(p); err != nil {
+			o := inOrder(p)
+			if err := falseWaits(p, o); err != nil {
+				return err
+			}
+			if _, err := falseQueues(p, o, 2+n.IntN(mostWorkers-1)); err != nil {
 				return err
 			}
 		}

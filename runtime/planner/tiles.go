@@ -35,6 +35,20 @@ func fewer(g *op.Grid, most int) {
 	}
 }
 
+// more divides tiles of a grid while there are at most half of a number of them, if it has as many indices:
+// those of neighbors along the first dimension first. There are no more than the number then, so that a chain
+// of steps is not cut finer and finer.
+func more(g *op.Grid, least int) {
+	for d := 0; d < g.Rank() && 2*g.Tiles() <= least; d++ {
+		a := &g.Axis
+		if d > 0 {
+			a = &g.Inner[d-1]
+		}
+		others := max(g.Tiles()/max(shape.CeilDiv(a.Over, a.Grain), 1), 1) // along other dimensions
+		a.Grain = min(a.Grain, max(shape.CeilDiv(a.Over, least/others), 1))
+	}
+}
+
 // bounds are what limits the tiles of a call's steps. params holds the parameter of each access, or -1 for an
 // access without footprint, and demands the lower bounds of constraints on the tiles of each access.
 type bounds struct {
@@ -48,11 +62,7 @@ type bounds struct {
 // step appends a step of a call: one task, or one per tile.
 func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) {
 	if tiles != nil && tiles.Rows != nil {
-		rows := tiles.Grid(grid)
-		if b.paying {
-			fewer(&rows, x.resolved.Paying(x.number))
-		}
-		if b.tiled && b.target.Name == op.CPU && b.rows(t, rows, tiles, x) {
+		if b.tiled && b.target.Name == op.CPU && b.rows(t, tiles.Grid(grid), tiles, x) {
 			return
 		}
 		tiles = nil
@@ -67,13 +77,13 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 	constrained := x.constrain(&t)
 	coarsen(&t, constrained)
 	if tiles == nil || !b.tiled || !disjoint(t.Access, &grid) {
-		b.Tasks = append(b.Tasks, t)
+		b.whole(t)
 		return
 	}
 	cut := tiles.Grid(grid)
 	if b.paying {
-		if fewer(&cut, x.resolved.Paying(x.number)); cut.Tiles() < 2 {
-			b.Tasks = append(b.Tasks, t)
+		if fewer(&cut, max(x.resolved.Paying(x.number), b.before(t.Access))); cut.Tiles() < 2 {
+			b.whole(t)
 			return
 		}
 	}
@@ -85,9 +95,14 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 // rows appends tiles of rows of a step's results, which follow from a formula. It reports false if there is
 // one tile only, or if a tile writes what another one accesses.
 func (b *builder) rows(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) bool {
+	t.Access = x.touching(t.Access, tiles)
+	least := b.before(t.Access)
+	if b.paying {
+		fewer(&grid, max(x.resolved.Paying(x.number), least))
+	}
+	more(&grid, least)
 	t.Over, t.Grain, t.Inner = grid.Over, grid.Grain, grid.Inner
 	t.Elementwise = false
-	t.Access = x.touching(t.Access, tiles)
 	coarsen(&t, x.constrain(&t))
 	if grid = t.Grid(); grid.Tiles() < 2 || !disjoint(t.Access, &grid) {
 		return false
@@ -96,9 +111,37 @@ func (b *builder) rows(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 	return true
 }
 
+// before returns into how many tiles the steps are cut, at most, that write what the tiles of a step read
+// parts of. The step is cut about as finely, however little it does: otherwise it would be a barrier between
+// tiles.
+func (b *builder) before(access []region.Access) int {
+	n := 0
+	for i := range access {
+		if a := &access[i]; a.Perm != perm.Write && slices.ContainsFunc(a.Footprint, func(s region.Span) bool { return s.Of > 0 }) {
+			n = max(n, b.tiles[a.Root])
+		}
+	}
+	return n
+}
+
+// whole appends a task that is not cut.
+func (b *builder) whole(t plan.Task) {
+	for i := range t.Access {
+		if a := &t.Access[i]; a.Perm.Writes() {
+			delete(b.tiles, a.Root)
+		}
+	}
+	b.Tasks = append(b.Tasks, t)
+}
+
 // split appends a task for each tile of a task.
 func (b *builder) split(t plan.Task) {
 	grid := t.Grid()
+	for i := range t.Access {
+		if a := &t.Access[i]; a.Perm.Writes() {
+			b.tiles[a.Root] = grid.Tiles()
+		}
+	}
 	for k := range grid.Tiles() {
 		t.Tile = k + 1
 		b.Tasks = append(b.Tasks, t)

@@ -18,35 +18,80 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-// falseWaits returns a dependency of a plan that neither data nor memory asks for: neither of the two tasks
-// touches bytes that the other one writes, nor is there a path of such pairs from one to the other. It
-// compares all pairs of tasks, byte by byte.
-func falseWaits(p *plan.Plan) error {
-	must := planner.BrutePairs(p)
-	before := make([]map[int]bool, len(p.Tasks)) // per task: what must be over before it
-	for t := range before {
-		before[t] = map[int]bool{}
+// ordered holds, for each task of a plan, the tasks that must be over before it begins: those that touch
+// bytes which it writes, or that write bytes which it touches, and what must be over before them.
+type ordered [][]uint64
+
+// has reports whether task s must be over before task t begins.
+func (o ordered) has(t, s int) bool { return o[t][s/64]>>(s%64)&1 != 0 }
+
+// inOrder compares all pairs of tasks, byte by byte.
+func inOrder(p *plan.Plan) ordered {
+	o := make(ordered, len(p.Tasks))
+	for t := range o {
+		o[t] = make([]uint64, len(p.Tasks)/64+1)
 	}
-	for _, pair := range must { // in the order of the second task
-		before[pair[1]][pair[0]] = true
-	}
-	for t := range before {
-		for s := t - 1; s >= 0; s-- {
-			if before[t][s] {
-				for r := range before[s] {
-					before[t][r] = true
-				}
-			}
+	for _, pair := range planner.BrutePairs(p) { // in the order of the second task
+		s, t := pair[0], pair[1]
+		o[t][s/64] |= 1 << (s % 64)
+		for i, bits := range o[s] {
+			o[t][i] |= bits
 		}
 	}
+	return o
+}
+
+// falseWaits returns a dependency of a plan that neither data nor memory asks for: neither of the two tasks
+// touches bytes that the other one writes, nor is there a path of such pairs from one to the other.
+func falseWaits(p *plan.Plan, o ordered) error {
 	for t := range p.Tasks {
 		for _, s := range p.Deps.Preds(t) {
-			if !before[t][int(s)] {
+			if !o.has(t, int(s)) {
 				return fmt.Errorf("%s waits for %s (tasks %d and %d) without a reason", p.Label(t), p.Label(int(s)), t, s)
 			}
 		}
 	}
 	return nil
+}
+
+// falseQueues makes queues for a number of workers and tasks of some microseconds, and returns how many waits
+// there are. It is an error if a worker waits for a task that must not be over before any of its own tasks
+// that come then.
+func falseQueues(p *plan.Plan, o ordered, workers int) (waits int, err error) {
+	times := make([]float64, len(p.Tasks))
+	for i := range times {
+		times[i] = 3000
+	}
+	p, err = planner.Reschedule(p, planner.Workers(workers), planner.Times(times))
+	if err != nil {
+		return 0, err
+	}
+	q := &p.Schedule
+	for w, queue := range q.Queues {
+		for i, op := range queue {
+			kind, n := op.Decode()
+			if kind != schedule.WaitFor {
+				continue
+			}
+			waits++
+			v := q.Waits[n]
+			last := -1 // the task that the other worker signals
+			for _, op := range q.Queues[v.Worker][:v.Position] {
+				if kind, t := op.Decode(); kind == schedule.Run {
+					last = t
+				}
+			}
+			needed := false
+			for _, op := range queue[i:] {
+				kind, t := op.Decode()
+				needed = needed || (kind == schedule.Run || kind == schedule.Share) && o.has(t, last)
+			}
+			if !needed {
+				return waits, fmt.Errorf("worker %d waits for %s (task %d) of worker %d, which none of its tasks needs", w, p.Label(last), last, v.Worker)
+			}
+		}
+	}
+	return waits, nil
 }
 
 // depth returns how many tasks the longest chain of dependencies has, and the largest number of predecessors.
@@ -89,7 +134,7 @@ func TestFalseWaits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := falseWaits(p); err != nil {
+		if err := falseWaits(p, inOrder(p)); err != nil {
 			t.Errorf("chain %d: %v", n, err)
 		}
 		if chain, _ := depth(p); chain > layers {

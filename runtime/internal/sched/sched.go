@@ -97,6 +97,7 @@ type assigner struct {
 	ready   map[int]float64 // per shared task: when its inputs reach all workers
 	free    []float64       // per worker
 	done    []instant       // for sharedBy, then per worker: when the last input that it makes is done
+	needs   []uint64        // per task: the workers whose tasks need it, as bits; several share a bit beyond 64
 }
 
 // sharedBy stands for all workers. A worker plus 1 is thus an index.
@@ -117,7 +118,7 @@ func (i instant) time() float64 { return math.Float64frombits(uint64(i)) }
 
 func newAssigner(g *schedule.Graph, workers int, c Costs) *assigner {
 	a := &assigner{g: g, workers: workers, latency: c.Latency, time: c.Time, ranges: c.Ranges,
-		worker: make([]int16, g.Len()), finish: make([]float64, g.Len()), free: make([]float64, workers), done: make([]instant, workers+1)}
+		worker: make([]int16, g.Len()), finish: make([]float64, g.Len()), needs: make([]uint64, g.Len()), free: make([]float64, workers), done: make([]instant, workers+1)}
 	if a.latency == 0 {
 		a.latency = defaultLatency
 	}
@@ -167,7 +168,13 @@ func (a *assigner) place(t int) {
 	a.worker[t] = int16(best)
 	a.finish[t] = bestStart.time() + cost
 	a.free[best] = a.finish[t]
+	for _, p := range a.g.Preds(t) {
+		a.needs[p] |= bit(best)
+	}
 }
+
+// bit returns the bit of a worker in assigner.needs.
+func bit(w int) uint64 { return 1 << (w % 64) }
 
 // start returns when a task is expected to start.
 func (a *assigner) start(t int) float64 {
@@ -194,6 +201,9 @@ func (a *assigner) share(t int, cost float64) {
 	}
 	a.ready[t] = ready
 	a.finish[t] = end
+	for _, p := range a.g.Preds(t) {
+		a.needs[p] = math.MaxUint64
+	}
 	for w := range a.free {
 		a.free[w] = max(end, ready)
 	}
@@ -336,7 +346,7 @@ func (e *emitter) await(t, w int) {
 		if mine[v] >= e.position[p] { // as of all of w's own
 			continue
 		}
-		pos := e.target(t, int(v), e.position[p])
+		pos := e.target(t, w, int(v), e.position[p])
 		last := e.own[v][pos-1]
 		if !e.needed[last] {
 			e.needed[last] = true
@@ -352,13 +362,16 @@ func (e *emitter) await(t, w int) {
 	}
 }
 
-// target returns the position of worker v for which task t waits: pos, or a later one if that is expected
-// soon, so that no wait for it is needed later. All tasks of v up to it come before t in program order, so
-// waits remain free of cycles.
-func (e *emitter) target(t, v int, pos int32) int32 {
+// target returns the position of worker v for which task t of worker w waits: pos, or a later one if that is
+// expected soon and later tasks of w need it, so that no wait for it is needed then. All tasks of v up to it
+// come before t in program order, so waits remain free of cycles.
+func (e *emitter) target(t, w, v int, pos int32) int32 {
 	own := e.own[v]
 	limit := e.start(t) - e.latency + slack*e.latency
 	n := sort.Search(len(own)-int(pos), func(i int) bool { return e.finish[own[int(pos)+i]] > limit })
+	for n > 0 && e.needs[own[int(pos)+n-1]]&bit(w) == 0 {
+		n--
+	}
 	return pos + int32(n)
 }
 
