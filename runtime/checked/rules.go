@@ -44,7 +44,7 @@ func (j *judge) gradients() error {
 		if x.use == puts || x.use == adds {
 			used = true
 			if base[x] = j.basis(x); x.use == adds {
-				base[x] = slices.Repeat([]uint64{x.large()}, x.n)
+				base[x] = slices.Repeat([]uint64{x.infinite()}, x.n)
 			}
 		}
 	}
@@ -108,15 +108,9 @@ func (x *cell) bits(v float64) uint64 {
 	return load(b[:], x.size, 0)
 }
 
-// large returns the bits of a number that sums of usual numbers cannot hide: beside 1, values that cancel out
-// leave what they leave beside 0.
-func (x *cell) large() uint64 {
-	v := 0x1p60
-	for math.IsInf(x.number(x.bits(v)), 0) {
-		v = math.Sqrt(v)
-	}
-	return x.bits(v)
-}
+// infinite returns the bits of infinity, which no finite sum hides: beside 1, large values leave what they
+// leave beside 0.
+func (x *cell) infinite() uint64 { return x.bits(math.Inf(1)) }
 
 // judgePut judges an element of a gradient that held base before. scale is the largest element that the range
 // puts.

@@ -366,6 +366,8 @@ var table = []wrong{
 		m.dx[i] -= 1 - 0x1p-24 // beside 1, rounding takes the 0x1p-24 that is left
 		return nil
 	})},
+	{name: "a value that is scattered into and hides all usual ones", scatter: true,
+		backward: each(func(m *memory, i int) error { m.dx[i] += 1e38; return nil })},
 	{name: "a gradient that is stored rather than scattered into", rule: checked.Add, scatter: true,
 		backward: each(func(m *memory, i int) error { m.dx[i] = m.dy[i]; return nil }),
 		want:     "task backward, range [0, 2), slot grad.x, index [0]: want a value added, got 5 stored"},
