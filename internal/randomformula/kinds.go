@@ -172,6 +172,11 @@ var kinds = []kind{
 		"tiny0[k] = {tiny[k] | $ext(tiny[k], 0) | (v[k] > 0.37 ? tiny[k] : 1)} ; y0[k] = (tiny[k] $cmp {0 | -128 | 127} ? v[k] : 2)",
 		"y0[n] = {max | min}(k: free[n, k] $cmp short[n, k] ? x[n, k] : 0) ; at0[n] = max(k: min(free[n, k], short[n, k]))",
 	}},
+	// A window read beyond the row of a temporary of which a share keeps one row.
+	{name: "kept_rows", texts: []string{
+		"t0[n, k] = {$nk | $grows | x[n, k]} {/ (2 + u[n]^2) | * 2 | / 1} ; y0[n, k] = ({v[k] | u[n]} > 0.37 ? ({!(n < 1) | n > 0 | u[n] < 0.5} ? {sum | max}(k': t0[n, k']) : {min | max | sum}(a in 0 .. k {| + 1}: {a | rate * a | a + v[k]})) : $fold(k' in {k .. k + 2 | $wink | max(0, k - 1) .. min(K, k + 2)}: {t0[n, k'] | max(t0[n, k], t0[n, k'])}))",
+		"t0[n, k] = {$grows | $nk} {/ (2 + u[n]^2) | * 2 | + v[k]} ; y0[n, k] = {sum | max}(k': t0[n, k']) {+ | *} (n > 0 ? {sum | max}(a in 0 .. k + 1: {a | v[a]}) : $red(k' in {$wink | $shift}: {t0[n, k'] | t0[n, k'] * v[k']}))",
+	}},
 	// Integers beside an attribute wrap around, and so do the places and the ranges that they give.
 	{name: "wraps", wraps: true, texts: []string{
 		"y0[n, k] = (x[{n | n | n - size}, {k + size | k - size | size - k | k * size | k + 2 * size | k + size + size + 2 | size * size - k | k + 1}] else {0 | v[k] | rate})",

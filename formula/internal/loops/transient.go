@@ -100,6 +100,7 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 			ok = ok && s.present() == nil && s.order() == nil
 		}
 		b.elements(t, func(r *term.Read) { visit(b, factors[i], r) })
+		ok = ok && !b.beyond(t)
 	}
 	if !ok || x.strides == nil {
 		return nil
@@ -128,6 +129,21 @@ func (b *bundle) elements(t int, visit func(*term.Read)) {
 			visit(&left)
 		}
 	}
+}
+
+// beyond reports whether a reduction, as a window, loads elements of a tensor that lie behind the ends of its
+// dimensions. Its guard leaves them out, but the memory of a block may end before them.
+func (b *bundle) beyond(t int) bool {
+	found := false
+	for _, r := range b.folds {
+		w := windowed(r)
+		for _, n := range []*term.Term{w.Guard, w.Body, w.Number} {
+			reads(n, func(e *term.Read) {
+				found = found || w != r && e.Tensor <= t && t < e.Tensor+e.Count && len(accessOf(e).open) > 0
+			})
+		}
+	}
+	return found
 }
 
 // relative subtracts an offset from all accesses to tensor t in a bundle.
