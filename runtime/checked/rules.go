@@ -131,7 +131,7 @@ func (j *judge) judgePut(x *cell, i int, base uint64, scale float64) {
 	if x.tensor.Type == dtype.F64 {
 		tolerance = 1e-10
 	}
-	if twice := x.number(x.bits(x.number(x.bits(b+v)) + v)); got == twice && v != 0 {
+	if twice := x.number(x.bits(x.number(x.bits(b+v)) + v)); got == twice && math.Abs(v) > tolerance*scale { // less may be what rounding leaves
 		j.report(Put, x, i, "one value put", fmt.Sprintf("%v twice", v))
 	} else if math.Abs(got-b-v) > 0.25*math.Abs(v)+tolerance*scale {
 		j.report(Put, x, i, "one value put", fmt.Sprintf("%v if it is stored, and %v if it is added", v, got-b))

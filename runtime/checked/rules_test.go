@@ -2,6 +2,8 @@ package checked_test
 
 import (
 	"errors"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -403,6 +405,37 @@ func TestRules(t *testing.T) {
 		checked.Put, checked.Add, checked.Inside, checked.InPlace, checked.Same, checked.Worker} {
 		if !seen[r] {
 			t.Errorf("no kernel breaks the rule %q", r)
+		}
+	}
+}
+
+// TestRoundedSums puts sums of which rounding alone leaves something beside 0, and 1 into every other
+// element. An element that held a value before is rounded otherwise.
+func TestRoundedSums(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for n := range 400 {
+		terms := make([]float32, 24)
+		for i := range terms {
+			terms[i] = r.Float32() - 0.5
+		}
+		total := float32(0)
+		for _, x := range slices.Backward(terms) {
+			total += x
+		}
+		terms = append(terms, -total)
+		w := wrong{backward: each(func(m *memory, i int) error {
+			if i%2 == 0 {
+				m.put(i, 1)
+				return nil
+			}
+			m.put(i, terms[0])
+			for _, x := range terms[1:] {
+				m.dx[i] += x
+			}
+			return nil
+		})}
+		if err := w.run(t); err != nil {
+			t.Fatalf("sum %d: %v", n, err)
 		}
 	}
 }
