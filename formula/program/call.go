@@ -148,7 +148,7 @@ func (b *builder) builtin(name string, args []value) (value, error) {
 		if err != nil {
 			return value{}, err
 		}
-		return value{node: converted(args[0].node, t)}, nil
+		return value{node: b.converted(args[0].node, t)}, nil
 	}
 	x := make([]*term.Term, len(args))
 	for i, a := range args {
@@ -333,16 +333,6 @@ func chosen(name string, items []*term.Term, axes []int, unit *term.Term) []*ter
 		next++
 	}
 	return out
-}
-
-// converted converts x to an element type, with the rounding of that type.
-func converted(x *term.Term, t dtype.Type) *term.Term {
-	k := kindOf(t)
-	f := term.Converting(t, k, func(v float64) float64 { return rounded(v, t) }, func(v float64) int { return whole(v, t) })
-	if x.Kind == k && k != term.Real || x.Kind == term.Integer && k == term.Integer {
-		return x
-	}
-	return &term.Term{Op: term.Apply, Kind: k, Func: f, Args: []*term.Term{x}}
 }
 
 // whole converts v to an integer type: it truncates, saturates, and maps NaN to 0.

@@ -250,7 +250,7 @@ func (b *builder) expand(a *application, output string) (int, error) {
 	in := &builder{program: b.program, byName: map[string]int{}, callees: b.calleesIn(a.of), inlined: b.inlined, names: b.names, prefix: a.of.Name + ".",
 		env:       &environment{map[string]value{}, map[string]bool{}, map[string]string{}, map[string][]value{}},
 		functions: map[string]*expr.Function{}, conditional: map[*expr.Function]bool{}, slots: map[string]*Slot{}, assigned: b.assigned, ranges: map[string]extent{}, perTensor: map[string]bool{}, pairs: b.pairs, seconds: b.seconds,
-		depth: b.depth, size: b.size, spans: b.spans, far: b.far, unsettled: b.unsettled}
+		depth: b.depth, size: b.size, spans: b.spans, far: b.far, narrowed: b.narrowed, unsettled: b.unsettled}
 	for _, fn := range a.of.formula.Functions {
 		in.functions[fn.Name] = fn
 	}

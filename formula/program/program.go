@@ -32,6 +32,8 @@ type Local struct {
 	Name  string
 	Shape []*term.Term
 	Kind  term.Kind
+	// Type is the element type of a slot, also of what it was before the task, and Invalid of other tensors.
+	Type dtype.Type
 	// Unsigned is set for elements of type uint64.
 	Unsigned bool
 	Slot     int // number of the slot, or -1
@@ -162,6 +164,7 @@ func build(u *Use) (*builder, error) {
 		pairs:     map[int]pairOf{},
 		seconds:   map[int]bool{},
 		spans:     &term.Spans{InUse: true, Known: map[*term.Term]affine.Interval{}},
+		narrowed:  map[*term.Term]narrowed{},
 		far:       map[*term.Term]error{},
 		unsettled: u.Unsettled,
 	}
@@ -270,7 +273,7 @@ func (b *builder) addSlots(slots []*Slot) error {
 				return err
 			}
 			k := kindOf(o.Type)
-			p.Tensors = append(p.Tensors, &Local{Name: name, Shape: dims, Kind: k, Slot: o.Slot, Number: n, Old: -1, Unsigned: o.Type == dtype.U64,
+			p.Tensors = append(p.Tensors, &Local{Name: name, Shape: dims, Kind: k, Type: o.Type, Slot: o.Slot, Number: n, Old: -1, Unsigned: o.Type == dtype.U64,
 				Varies: k == term.Real && s.Trainable})
 		}
 	}

@@ -4,15 +4,19 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // Recognized returns the element of a tensor whose value is n (common subexpression elimination). It matches
 // n against the right side of each statement, with the statement's indices as pattern variables. It returns n
-// itself if no statement matches.
+// itself if no statement matches, or if the tensor does not hold all of the value.
 func (p *Program) Recognized(n *term.Term) *term.Term {
 	for _, s := range p.Statements {
 		if unlike(s.Value, n) {
 			continue // as most statements, without memory for a match
+		}
+		if !holds(p.Tensors[s.Target], n.Kind) {
+			continue
 		}
 		if s.Left.Which != nil || slices.ContainsFunc(s.Left.Idx, func(i *term.Term) bool { return i.Op != term.Index }) {
 			continue
@@ -29,6 +33,12 @@ func (p *Program) Recognized(n *term.Term) *term.Term {
 		return &term.Term{Op: term.Element, Kind: n.Kind, Read: &r}
 	}
 	return n
+}
+
+// holds reports whether elements of tensor l are values of kind k as formulas compute them. An integer of a
+// type of fewer than 64 bits is not, since it may have wrapped around.
+func holds(l *Local, k term.Kind) bool {
+	return l.Kind == k && (k != term.Integer || l.Slot < 0 || l.Type == dtype.I64)
 }
 
 // unlike is a cheap test before a match. It returns true only if n cannot match value; it compares the roots

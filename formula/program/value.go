@@ -565,7 +565,7 @@ func (b *builder) before(id int) int {
 	if old, ok := b.byName[name]; ok {
 		return old
 	}
-	old := b.program.Add(&Local{Name: name, Shape: t.Shape, Kind: t.Kind, Unsigned: t.Unsigned, Old: id})
+	old := b.program.Add(&Local{Name: name, Shape: t.Shape, Kind: t.Kind, Type: t.Type, Unsigned: t.Unsigned, Old: id})
 	b.byName[name] = old
 	return old
 }

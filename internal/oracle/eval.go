@@ -537,5 +537,9 @@ func convert(v value, t dtype.Type) value {
 	case v.kind == real:
 		return truncated(v.r, t)
 	}
-	return wrapped(value{kind: integer, i: v.i, unsigned: v.unsigned, edge: v.edge, made: v.made, unsure: v.unsure}, t)
+	if t.Size() == 8 { // has the same bits, and as much of a sign
+		return v
+	}
+	v.made = v.made || v.edge != 0 // an extreme of nothing may be the bound of the type, or its last bits
+	return wrapped(value{kind: integer, i: v.i, unsigned: v.unsigned, made: v.made, unsure: v.unsure}, t)
 }

@@ -177,6 +177,17 @@ var kinds = []kind{
 		"t0[n, k] = {$nk | $grows | x[n, k]} {/ (2 + u[n]^2) | * 2 | / 1} ; y0[n, k] = ({v[k] | u[n]} > 0.37 ? ({!(n < 1) | n > 0 | u[n] < 0.5} ? {sum | max}(k': t0[n, k']) : {min | max | sum}(a in 0 .. k {| + 1}: {a | rate * a | a + v[k]})) : $fold(k' in {k .. k + 2 | $wink | max(0, k - 1) .. min(K, k + 2)}: {t0[n, k'] | max(t0[n, k], t0[n, k'])}))",
 		"t0[n, k] = {$grows | $nk} {/ (2 + u[n]^2) | * 2 | + v[k]} ; y0[n, k] = {sum | max}(k': t0[n, k']) {+ | *} (n > 0 ? {sum | max}(a in 0 .. k + 1: {a | v[a]}) : $red(k' in {$wink | $shift}: {t0[n, k'] | t0[n, k'] * v[k']}))",
 	}},
+	// What convert makes of an integer has the last bits of the type.
+	{name: "narrowed", numbers: "bits", once: [][2]string{{"#t", "'i8' | 'u8' | 'i16' | 'u16' | 'i32' | 'u32' | 'i64'"}, {"#i", "free[n, k] | short[n, k] | byte[n, k] | tiny[k] | big[n] | 100 * k + size | free[n, k] * free[n, k] | (n - k) * 50 | 3 * free[n, k] - size"}}, texts: []string{
+		"at0[n, k] = {convert(#i, #t) | convert(#i, #t) + 1 | convert(convert(#i, #t), 'u8') | $ext(convert(#i, #t), 3) | quotient(convert(#i, #t), 3)}",
+		"short0[n, k] = {convert(#i, #t) | convert(convert(#i, 'i8'), #t)} ; y0[n, k] = convert(#i, #t) $cmp {3 | size} ? x[n, k] : v[k]",
+		"tiny0[k] = convert({jk[k] * 7 | tiny[k] * 3 | 100 * k}, {'i8' | 'u8' | 'i16'}) ; y0[n, k] = x[n, k] * {convert(#i, #t) | (1 + convert(#i, 'i8') % 3)}",
+		"at0[n] = {sum | max | min | argmax}(k: convert(#i, #t)) ; y0[n, k] = (v[convert(#i, #t)] else 0.5)",
+		"at0[n, k] = {rank | argsort}(k': {convert(free[n, k'], #t) | convert(byte[n, k'] * 3, 'i8')})[k]",
+		"t0[n, k] = convert(#i, #t) ; at0[n, k] = t0[n, k] ; y0[n, k] = {t0[n, k] / 3 | t0[n, k] * x[n, k]}",
+		"short0[n, k] = #i ; tiny0[n, k] = 50 * #i ; y0[n, k] = {#i | 50 * #i} $cmp {3 | size} ? x[n, k] : v[k]",
+		"y0[k] = sum(n if convert({j[n] | free[n, 0] | byte[n, 0] + 250}, 'u8') {% K == k | == k}: u[n])",
+	}, some: true},
 	// Integers beside an attribute wrap around, and so do the places and the ranges that they give.
 	{name: "wraps", wraps: true, texts: []string{
 		"y0[n, k] = (x[{n | n | n - size}, {k + size | k - size | size - k | k * size | k + 2 * size | k + size + size + 2 | size * size - k | k + 1}] else {0 | v[k] | rate})",
