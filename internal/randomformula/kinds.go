@@ -177,6 +177,14 @@ var kinds = []kind{
 		"t0[n, k] = {$nk | $grows | x[n, k]} {/ (2 + u[n]^2) | * 2 | / 1} ; y0[n, k] = ({v[k] | u[n]} > 0.37 ? ({!(n < 1) | n > 0 | u[n] < 0.5} ? {sum | max}(k': t0[n, k']) : {min | max | sum}(a in 0 .. k {| + 1}: {a | rate * a | a + v[k]})) : $fold(k' in {k .. k + 2 | $wink | max(0, k - 1) .. min(K, k + 2)}: {t0[n, k'] | max(t0[n, k], t0[n, k'])}))",
 		"t0[n, k] = {$grows | $nk} {/ (2 + u[n]^2) | * 2 | + v[k]} ; y0[n, k] = {sum | max}(k': t0[n, k']) {+ | *} (n > 0 ? {sum | max}(a in 0 .. k + 1: {a | v[a]}) : $red(k' in {$wink | $shift}: {t0[n, k'] | t0[n, k'] * v[k']}))",
 	}},
+	// A read that may be outside of one dimension, in loops whose other indices were made one across it.
+	{name: "across", some: true, once: [][2]string{{"#a", "n / 2 | n - 1 | n / 3 | 2 * n | n % 2 | j[n] + n | k - 1 | n - k"}, {"#e", "0 | 0.5 | u[n] | 2"}, {"#m", "m % 2 / | m % 2 * | (m % 3 + 1) * | m / 2 * | "}}, texts: []string{
+		"y0[n, m] = #m {(1.5 + (cube[n, #a, m] else #e)^2) | (cube[n, {n / 2 | n % 2 | n - 1}, m] else 2)}",
+		"y0[n, k, m] = #m {(cube[n, #a, m] else #e) | (1.5 + (cube[#a, k, m] else #e)^2)}",
+		"y0[n, k, m] = #m (1.5 + (cube[{n / 2 | n - 1 | n}, {k / 2 | k + 1 | k}, m] else #e)^2) ; y1[n, k] = (x[#a, k] else #e) * {(k % 2) | v[k]}",
+		"y0[n, m] = {sum | max | mean}(k: (cube[n, {#a | k / 2 | k + 1}, m] else #e) * {m % 2 | v[k] | k / 2}) {* (m % 2) | }",
+		"y0[m, n] = {sum | max}(k: {z[m, k] * | } (cube[n / 2, k, {m | m % 2}] else #e))",
+	}},
 	// What convert makes of an integer has the last bits of the type.
 	{name: "narrowed", numbers: "bits", once: [][2]string{{"#t", "'i8' | 'u8' | 'i16' | 'u16' | 'i32' | 'u32' | 'i64'"}, {"#i", "free[n, k] | short[n, k] | byte[n, k] | tiny[k] | big[n] | 100 * k + size | free[n, k] * free[n, k] | (n - k) * 50 | 3 * free[n, k] - size"}}, texts: []string{
 		"at0[n, k] = {convert(#i, #t) | convert(#i, #t) + 1 | convert(convert(#i, #t), 'u8') | $ext(convert(#i, #t), 3) | quotient(convert(#i, #t), 3)}",

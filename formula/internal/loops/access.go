@@ -53,8 +53,8 @@ func forms(n *term.Term, visit func(form)) { walker{visit, false}.forms(n) }
 // walker visits affine forms.
 type walker struct {
 	visit func(form)
-	// open says that, of an access whose bounds loops check, only the subscripts of the open dimensions are
-	// visited.
+	// open says that, of an access whose bounds loops check, subscripts are visited as numbered writes them:
+	// adjacent ones that are in bounds as one row-major number.
 	open bool
 }
 
@@ -83,8 +83,14 @@ func (w walker) parts(n *term.Term) {
 	if r := n.Read; r != nil {
 		a := accessOf(r)
 		w.visit(a.offset)
-		for d, f := range a.idx {
-			if len(a.open) > 0 && (!w.open || slices.Contains(a.open, d)) { // bounds are checked by dimension
+		switch { // bounds are checked by dimension
+		case len(a.open) == 0:
+		case w.open:
+			for _, x := range numbered(r).Idx {
+				w.visit(linear(x))
+			}
+		default:
+			for _, f := range a.idx {
 				w.visit(f)
 			}
 		}
