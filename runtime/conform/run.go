@@ -29,12 +29,12 @@ const (
 	Skipped // the operator does not support the case, or the case expects nothing
 )
 
-// Result is the outcome of a case, and what was computed.
+// Result is the outcome of a case, with the computed tensors.
 type Result struct {
 	Case   *Case
 	Status Status
 	Reason string
-	// Computed holds what the operator computed, under the names of the case.
+	// Computed holds the computed tensors, by their names in the case.
 	Computed map[string]safetensors.Tensor
 }
 

@@ -106,8 +106,8 @@ const (
 	dataEnd   = `</script>`
 )
 
-// HTML writes a page with a chart for each name of a curve, in which all runs that have it are compared: one
-// file that needs no network and no other file. Read reads the runs again.
+// HTML writes a page with a chart for each name of a curve, with all runs that have such a curve: one file
+// that needs no network and no other file. Read reads the runs of such a page.
 func HTML(w io.Writer, title string, runs ...*Run) error {
 	if err := valid(runs); err != nil {
 		return err

@@ -63,7 +63,7 @@ type Region struct {
 	Off, Size int64
 }
 
-// Tensor is a tensor of a plan and its memory. The zero Tensor stands for an unused gradient.
+// Tensor is a tensor of a plan with its memory. The zero Tensor stands for an unused gradient.
 type Tensor struct {
 	task.Operand
 	Region

@@ -12,11 +12,11 @@ import (
 type Error struct {
 	Code     Code // for programs; "" where none is defined
 	Operator string
-	Task     string // "" if it is about the operator as a whole
-	Slot     string // "" if it is about no single slot
+	Task     string // "" for an error about the operator as a whole
+	Slot     string // "" for an error about no single slot
 	Want     string
 	Got      string
-	Message  string // instead of Want and Got, a sentence: the message of a spec's condition
+	Message  string // a sentence in place of Want and Got: the message of a spec's condition
 }
 
 func (e *Error) Error() string {

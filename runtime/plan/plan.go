@@ -54,7 +54,7 @@ type Plan struct {
 	Schedule schedule.Schedule `json:"schedule"`
 }
 
-// Use says what a root is to the caller.
+// Use is how the caller uses a root.
 type Use uint8
 
 const (

@@ -47,7 +47,7 @@ type Task struct {
 
 // Prediction is a predicted run of a plan on a machine.
 type Prediction struct {
-	Seconds float64 // from the beginning to the end of the last worker
+	Seconds float64 // time from the beginning until the last worker ends
 	// CriticalPath is the seconds of the longest chain of tasks that depend on each other, if each has the
 	// machine to itself and a worker for each of its ranges. No run takes less.
 	CriticalPath float64

@@ -17,7 +17,7 @@ type Source uint8
 const (
 	FromExpression Source = iota // an expression over attributes and shapes
 	FromAttrs                    // the operator's attributes as a whole
-	FromShape                    // the partition.Partition of a slot's tensor, or a list of those of its tensors
+	FromShape                    // the partition of a slot's tensor, a partition.Partition; a list of them for a slot with several tensors
 	FromIteration                // the training step, from 0
 	FromSeed                     // of random numbers: the graph's seed, mixed with the node's name
 	FromProfiling                // how the engine measures tasks: a Profiling

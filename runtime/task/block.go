@@ -17,8 +17,8 @@ type Block struct {
 	read   func([]byte) error
 }
 
-// NewBlock returns a block for an engine. region is what the engine's backends know the memory by. write
-// copies all bytes to the memory, and read copies them from it.
+// NewBlock returns a block of memory for an engine. region is the value by which the engine's backends
+// identify the memory. write copies all bytes to the memory, and read copies them from it.
 func NewBlock(bytes int64, region any, write, read func([]byte) error) *Block {
 	return &Block{bytes, region, write, read}
 }

@@ -16,8 +16,8 @@ func (b Bound) Holds(v int) bool { return v >= 0 && v < b.Below || b.HasExcept &
 // Possible reports whether any value is allowed.
 func (b Bound) Possible() bool { return b.Below > 0 || b.HasExcept }
 
-// Draw returns an allowed value; 0 if none is. It asks below(n), which returns a number from 0 to n-1, for
-// what is random: a quarter of the values are the exception, if there is one.
+// Draw returns a random allowed value, or 0 if none is allowed. below(n) must return a random number from 0
+// to n-1. A quarter of the values are the exception, if there is one.
 func (b Bound) Draw(below func(n int) int) int {
 	switch {
 	case b.HasExcept && (b.Below <= 0 || below(4) == 0):

@@ -54,10 +54,10 @@ type Resolution struct {
 	// Grids holds the grids of the steps of each task, by task and step. Cuts holds how they are cut into
 	// tiles. Costs holds the costs of tasks.
 	Grids [][]op.Grid
-	// Shares tells, by task, which tasks loops of a formula compute that do not work element by element in
-	// this use: an index of the grid stands for a share of what the loops go over, and for no element.
+	// Shares is set for tasks whose grid divides the loops of a formula: an index stands for a share of the
+	// loops, and not for an element. These tasks do not work element by element in this use.
 	Shares map[int]bool
-	// Loops tells, by task, which tasks loops of a formula compute.
+	// Loops is set for tasks that loops of a formula compute.
 	Loops map[int]bool
 	Cuts  map[[2]int]*Tiles
 	Costs []Cost

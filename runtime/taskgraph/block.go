@@ -52,7 +52,7 @@ const (
 	Z
 )
 
-// Block is a block graph: how a layer is divided into blocks, and what a block computes.
+// Block is a block graph: the division of a layer into blocks, and the computation of a block.
 type Block struct {
 	// Grid is the number of blocks. Each becomes a task.
 	Grid Dim3

@@ -8,7 +8,8 @@ import (
 	"github.com/opgen/opgen/runtime/perm"
 )
 
-// Memory is what a view is made of when a task is bound. Only packages of the runtime can seal memory.
+// Memory describes the memory of a view, with which the view is bound to a task. Only packages of the runtime
+// can seal memory.
 type Memory struct {
 	Data  unlock.Memory[byte] // row-major elements, aligned for their type; none of a gradient that is not used
 	Shape []int

@@ -19,21 +19,21 @@ const stripBytes = 512 << 10
 // lineBytes is how many bytes of a row of a result tiles have at most.
 const lineBytes = 128
 
-// Correlate puts into dst what filters give for the windows of images: the sums of the products of a filter's
-// elements and the pixels that a window sees. Each row of filters is one, with elements of all planes. Images
-// lie one after the other, with the given number of planes each. For each image, dst has a row for each
+// Correlate stores the correlations of filters with the windows of images in dst: sums of the products of a
+// filter's elements and a window's pixels. Each row of filters is one filter, with elements of all planes.
+// Images are consecutive, with the given number of planes each. For each image, dst has a row for each
 // filter, with an element for each window. Windows are one pixel apart. It panics if sizes do not fit
 // together.
 //
-// The elements are summed as by Gemm in package blas, of filters and what Unfold gives, but the pixels are
+// The elements are summed as by Gemm in package blas, of filters and the result of Unfold, but the pixels are
 // not copied for each element of a window. With float32, windows of three by three neighboring pixels, at
 // least 32 planes and many results, sums are those of S. Winograd's minimal filtering, which takes 16
 // products for four results instead of 36. In units of 2^-24 of the sum of absolute products, errors are then
 // at most 2 with normal random numbers and 20 with positive ones, where sums of all products have 3 and 11.
 // In the mean, they are as large with 64 planes, and 1.8 and 3 times as large with 256 planes. A window is
 // computed with up to three neighbors in a square of four by four pixels, so an error is small beside the
-// greatest pixels of the square, even those that the window does not see. Where a result is infinite or NaN,
-// it is the sum of all products. Which way is taken depends on the sizes of an image and the numbers of
+// greatest pixels of the square, even those outside of the window. Where a result is infinite or NaN, it is
+// the sum of all products. The choice between both ways depends on the sizes of an image and the numbers of
 // planes and filters, and not on the number of images.
 func Correlate[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], images tensor.ROLane[T], planes int, w *Windows) {
 	k, put := correlators[T]()

@@ -17,11 +17,11 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// Plan proves that the tasks of a plan, one after the other, leave in every fetched tensor and every variable
-// what the steps of the program leave there. It runs both on symbols: what a task writes is a symbol that
-// stands for the task, its attributes and the symbols that it reads. It also proves that the accesses of each
-// task permit what its signature says, that its steps run over the extents that its operator gives, and that
-// what the program orders explicitly is in Task.After.
+// Plan proves that sequential execution of a plan's tasks leaves the same values as the program's steps in
+// every fetched tensor and every variable. It runs both on symbols: the value that a task writes is a symbol
+// that stands for the task, its attributes and the symbols that it reads. It also proves that the accesses of
+// each task permit what its signature says, that its steps run over the extents that its operator determines,
+// and that Task.After holds the explicit order of the program.
 //
 // It trusts the signatures of operators, and treats a conversion between floating-point types as the
 // identity. Package verify proves the rest: that the queues keep the order of the tasks, and that tensors
