@@ -3,7 +3,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: run run-mpi mpi mpi-faults mpi-hosts generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips edits tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page node-packages onnx-runtime onnx-speed
+.PHONY: run run-mpi mpi mpi-faults mpi-hosts generate test judge race property bench bench-once peers bench-peers fuzz kill conform simd ulp lint deadcode mutate mutate-code mutate-kit mutate-maker mutate-formulas mutate-facts mutate-judge slips edits tutorial release cuda torch gpu-check tiles bench-size plan-mutants coverage-table vuln sbom bench-portable platforms arm64 page editor node-packages onnx-runtime onnx-speed
 
 # Packages that are compiled without the path of their folder are found in the build cache by all tests that compile copies
 # and other modules. The command go tool does not know the flag and compiles opgen once more, so go run runs it here.
@@ -268,6 +268,13 @@ torch:
 # page opens pages of plans in Chromium, which draws them without a window. It installs Debian's chromium if there is none and it may.
 page:
 	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/page
+
+# editor lets Neovim's own client do a session of an hour with the language server, once so that each key waits for findings and once beside the catalogue, PACE times
+# faster than it is typed, and EDITS_IN_NEOVIM random edits. It compares what Neovim shows with opgen check. It installs Debian's neovim if there is none and it may.
+PACE ?= 60
+EDITS_IN_NEOVIM ?= 300
+editor:
+	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/editor -pace $(PACE) -edits $(EDITS_IN_NEOVIM) -seed $(SEED)
 
 # onnx-runtime runs files of ONNX that were saved here with ONNX Runtime, of which it installs the npm package: examples of the catalogue, networks
 # that people use, and those of the examples after a short training. It also compares models by hand and random graphs, here and there. OPGEN_ONNX is a folder
