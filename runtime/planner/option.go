@@ -15,6 +15,7 @@ type options struct {
 	plain   bool
 	tiled   bool
 	paying  bool
+	near    int64 // nearBytes, but in tests
 	choices *tuned.Choices
 }
 
@@ -34,7 +35,7 @@ func For(t target.Target) Option { return func(o *options) { o.target = t } }
 func Plain() Option { return func(o *options) { o.plain = true } }
 
 func apply(opts []Option) options {
-	o := options{workers: 1, target: target.CPU}
+	o := options{workers: 1, target: target.CPU, near: nearBytes}
 	for _, f := range opts {
 		f(&o)
 	}

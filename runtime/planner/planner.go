@@ -35,6 +35,7 @@ func Build(prog *graph.Program, opts ...Option) (*plan.Plan, error) {
 		target:  &o.target,
 		tiled:   o.tiled,
 		paying:  o.paying,
+		cache:   o.near,
 		tiles:   map[region.Root]int{},
 		choices: o.choices,
 		tasks:   map[*graph.Node]interval{},
@@ -125,6 +126,7 @@ type builder struct {
 	target  *target.Target
 	tiled   bool
 	paying  bool                // tiles are no smaller than pays
+	cache   int64               // of a worker, in bytes
 	tiles   map[region.Root]int // into how many tiles the last step is cut that writes a root in tiles
 	choices *tuned.Choices
 	used    []likeCall               // of each call, if there are choices

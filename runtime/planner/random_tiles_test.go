@@ -321,7 +321,7 @@ type loaded struct {
 }
 
 // loadAll loads a plan for each number of workers up to the largest one.
-func loadAll(prog *graph.Program, p *plan.Plan) (*loaded, error) {
+func loadAll(prog *graph.Program, p *plan.Plan, opts ...planner.Option) (*loaded, error) {
 	registry, err := kernelsOfCatalogue()
 	if err != nil {
 		return nil, err
@@ -332,7 +332,7 @@ func loadAll(prog *graph.Program, p *plan.Plan) (*loaded, error) {
 		times[i] = []float64{1e3, 1e5, 20}[i%3] // some are worth sharing
 	}
 	for w := range mostWorkers {
-		q, err := planner.Reschedule(p, planner.Workers(w+1), planner.Times(times))
+		q, err := planner.Reschedule(p, append(opts, planner.Workers(w+1), planner.Times(times))...)
 		if err == nil {
 			err = verify.Plan(q)
 		}
@@ -380,7 +380,7 @@ func (x *loaded) run(by exec.Runner, workers, number int) (string, error) {
 }
 
 // tally counts what random graphs had.
-type tally struct{ plans, tiles, tasks, runs, brute, waits, reused, inPlace int }
+type tally struct{ plans, tiles, tasks, runs, brute, waits, reused, inPlace, wavefronts int }
 
 // compareTilings runs a random graph whole, with the tiles of the planner, and with tiles of random extents,
 // by all executors and for 1 to 8 workers.
@@ -406,11 +406,15 @@ func compareTilings(pools []*exec.Pool, seed uint64, count *tally) error {
 		}
 	}
 	x.closed()
-	tiled, err := planner.Build(prog, planner.Tiled(), planner.Workers(1+n.IntN(mostWorkers)))
+	near := planner.Near(1 << 20)
+	if seed%2 > 0 { // tensors of these graphs are small
+		near = planner.Near(2 << 10)
+	}
+	tiled, err := planner.Build(prog, planner.Tiled(), near, planner.Workers(1+n.IntN(mostWorkers)))
 	if err != nil {
 		return err
 	}
-	other, err := resized(tiled, n.Rand, planner.Workers(1+n.IntN(mostWorkers)))
+	other, err := resized(tiled, n.Rand, near, planner.Workers(1+n.IntN(mostWorkers)))
 	if err != nil {
 		return fmt.Errorf("other extents of tiles: %w", err)
 	}
@@ -422,6 +426,9 @@ func compareTilings(pools []*exec.Pool, seed uint64, count *tally) error {
 			return err
 		}
 		count.note(p)
+		if seed%2 > 0 && planner.Wavefront(p, 2<<10) {
+			count.wavefronts++
+		}
 		if p.ArenaBytes < 16<<10 && len(p.Tasks) < 80 {
 			count.brute++
 			o := inOrder(p)
@@ -432,7 +439,7 @@ func compareTilings(pools []*exec.Pool, seed uint64, count *tally) error {
 				return err
 			}
 		}
-		if err := n.compare(pools, prog, p, want, count); err != nil {
+		if err := n.compare(pools, prog, p, want, count, near); err != nil {
 			return fmt.Errorf("tiles %d: %w", k, err)
 		}
 	}
@@ -462,8 +469,8 @@ func (c *tally) note(p *plan.Plan) {
 }
 
 // compare runs a plan by all executors. Each run must give the same bits as the plan of whole steps.
-func (n *network) compare(pools []*exec.Pool, prog *graph.Program, p *plan.Plan, want [2]string, count *tally) error {
-	x, err := loadAll(prog, p)
+func (n *network) compare(pools []*exec.Pool, prog *graph.Program, p *plan.Plan, want [2]string, count *tally, opts ...planner.Option) error {
+	x, err := loadAll(prog, p, opts...)
 	if err != nil {
 		return err
 	}
@@ -515,7 +522,7 @@ func TestRandomTiles(t *testing.T) {
 		}
 	}
 	t.Logf("%+v", count)
-	if count.tiles == 0 || count.brute == 0 || count.reused == 0 || count.inPlace == 0 || count.waits == 0 {
+	if count.tiles == 0 || count.brute == 0 || count.reused == 0 || count.inPlace == 0 || count.waits == 0 || count.wavefronts == 0 {
 		t.Errorf("the graphs do not show what they should: %+v", count)
 	}
 }

@@ -40,9 +40,24 @@ func (p draft) schedule(o options) error {
 	for i := range p.Tasks {
 		costs.Ranges[i] = p.Tasks[i].Ranges()
 	}
-	s, err := sched.New(g, o.workers, costs)
+	of, order := g, p.wavefront(g, o.near)
+	if len(o.time) != len(p.Tasks) {
+		order = nil // sched.New refuses the times
+	}
+	if order != nil {
+		of = permuted(g, order)
+		ranges, times := costs.Ranges, costs.Time
+		costs.Ranges, costs.Time = make([]int, len(order)), make([]float64, len(order))
+		for i, t := range order {
+			costs.Ranges[i], costs.Time[i] = ranges[t], times[t]
+		}
+	}
+	s, err := sched.New(of, o.workers, costs)
 	if err != nil {
 		return fmt.Errorf("plan %s: %w", p.Name, err)
+	}
+	if order != nil {
+		renumber(s, order)
 	}
 	p.Deps, p.Schedule = *g, *s
 	return nil

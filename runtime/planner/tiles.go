@@ -98,7 +98,11 @@ func (b *builder) rows(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 	t.Access = x.touching(t.Access, tiles)
 	least := b.before(t.Access)
 	if b.paying {
-		fewer(&grid, max(x.resolved.Paying(x.number), least))
+		most := x.resolved.Paying(x.number)
+		if most > 1 {
+			least = max(least, b.near(t.Access))
+		}
+		fewer(&grid, max(most, least))
 	}
 	more(&grid, least)
 	t.Over, t.Grain, t.Inner = grid.Over, grid.Grain, grid.Inner
@@ -120,6 +124,28 @@ func (b *builder) before(access []region.Access) int {
 		if a := &access[i]; a.Perm != perm.Write && slices.ContainsFunc(a.Footprint, func(s region.Span) bool { return s.Of > 0 }) {
 			n = max(n, b.tiles[a.Root])
 		}
+	}
+	return n
+}
+
+// near returns into how many tiles a step is cut so that what moves from tile to tile fits into a cache
+// beside what all tiles read; 0 if that alone is too much.
+func (b *builder) near(access []region.Access) int {
+	moving, whole := int64(0), int64(0)
+	for i := range access {
+		a := &access[i]
+		if bytes := b.Roots[a.Root].Place.Bytes; moves(a) {
+			moving += bytes
+		} else {
+			whole += bytes
+		}
+	}
+	if whole > b.cache/2 {
+		return 0
+	}
+	n := 1
+	for moving/int64(n) > b.cache/2 {
+		n *= 2
 	}
 	return n
 }

@@ -18,13 +18,16 @@ import (
 	"github.com/opgen/opgen/runtime/graph"
 )
 
-// chain is the forward pass of four layers whose weights fit into the cache, and whose activations do not.
-func chain(g *graph.Graph) (y graph.Tensor) {
-	y = g.Input("x", dtype.F32, 4096, 256)
-	for range 4 {
-		y = linear.Apply(g, linear.Defaults(256).WithActivation(activation.Relu), y)
+// chain returns the forward pass of layers of a width whose weights fit into the cache, and whose activations
+// do not.
+func chain(layers, rows, width int) func(g *graph.Graph) graph.Tensor {
+	return func(g *graph.Graph) graph.Tensor {
+		y := g.Input("x", dtype.F32, rows, width)
+		for range layers {
+			y = linear.Apply(g, linear.Defaults(width).WithActivation(activation.Relu), y)
+		}
+		return y
 	}
-	return y
 }
 
 // images is the forward pass of a convolution, an activation and a pooling.
@@ -63,7 +66,8 @@ func BenchmarkTiled(b *testing.B) {
 	for _, w := range []struct {
 		name string
 		open func(*opgen.Session) (func() error, error)
-	}{{"mlp", trained(&All[0])}, {"encoder", trained(&All[1])}, {"chain", forward(chain)}, {"images", forward(images)}} {
+	}{{"mlp", trained(&All[0])}, {"encoder", trained(&All[1])}, {"chain", forward(chain(4, 1<<12, 256))},
+		{"chain128", forward(chain(6, 1<<16, 128))}, {"chain64", forward(chain(6, 1<<16, 64))}, {"chain32", forward(chain(6, 1<<18, 32))}, {"images", forward(images)}} {
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%s/workers=%d", w.name, workers), func(b *testing.B) {
 				var runs [2]func() error // whole, and in tiles
