@@ -92,12 +92,12 @@ func TestDevicesAreVerified(t *testing.T) {
 		"call elsewhere":       {func(p *plan.Plan) { p.Calls[task(p, "fc@1: linear.forward").Call].Device = 0 }, "want calls and parts on device 1"},
 		"both elsewhere":       {func(p *plan.Plan) { x := task(p, "fc@1: linear.forward"); x.Device, p.Calls[x.Call].Device = 0, 0 }, "want tensors on device 0, got one on device 1"},
 		"reduced elsewhere":    {func(p *plan.Plan) { task(p, "all_reduce").Device = 1 }, "the first on device 1"},
-		"a sum of one":         {func(p *plan.Plan) { x := task(p, "all_reduce"); x.Access[1] = x.Access[0] }, "want all_reduce of whole tensors"},
-		"a sum that only adds": {func(p *plan.Plan) { task(p, "all_reduce").Access[1].Perm = perm.Read }, "want all_reduce of whole tensors"},
-		"half a sum":           {func(p *plan.Plan) { task(p, "all_reduce").Over /= 2 }, "want all_reduce of whole tensors"},
+		"a sum of one":         {func(p *plan.Plan) { x := task(p, "all_reduce"); x.Access[1] = x.Access[0] }, "want all_reduce of equally many elements"},
+		"a sum that only adds": {func(p *plan.Plan) { task(p, "all_reduce").Access[1].Perm = perm.Read }, "want all_reduce of equally many elements"},
+		"half a sum":           {func(p *plan.Plan) { task(p, "all_reduce").Over /= 2 }, "want all_reduce of equally many elements"},
 		"not a sum":            {func(p *plan.Plan) { task(p, "all_reduce").Builtin.Op = "add" }, "want tensors on device 0, got one on device 1"},
-		"not a copy":           {func(p *plan.Plan) { task(p, "all_reduce").Builtin.Op = "copy" }, "want copy of whole tensors"},
-		"element by element":   {func(p *plan.Plan) { task(p, "all_reduce").Elementwise = true }, "want all_reduce of whole tensors"},
+		"not a copy":           {func(p *plan.Plan) { task(p, "all_reduce").Builtin.Op = "copy" }, "want copy of equally many elements"},
+		"element by element":   {func(p *plan.Plan) { task(p, "all_reduce").Elementwise = true }, "want all_reduce of equally many elements"},
 	} {
 		p, err := planner.Build(parallel(t, 2), planner.Plain())
 		if err != nil {
