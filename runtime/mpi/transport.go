@@ -5,6 +5,7 @@ package mpi
 /*
 #cgo CFLAGS: -Wno-stringop-overflow
 #include <mpi.h>
+#include <time.h>
 
 enum { og_data = 0, og_control = 1 }; // tags
 
@@ -25,6 +26,7 @@ static int og_test(MPI_Request *q, int *done, int *bytes) {
 static void og_text(int err, char *to, int *n) { MPI_Error_string(err, to, n); }
 static void og_cancel(MPI_Request *q) { MPI_Cancel(q); MPI_Request_free(q); }
 static void og_abort(void) { MPI_Abort(MPI_COMM_WORLD, 1); }
+static void og_nap(long ns) { struct timespec t = {0, ns}; nanosleep(&t, 0); }
 static int og_finalize(void) { return MPI_Finalize(); }
 enum { og_text_bytes = MPI_MAX_ERROR_STRING };
 */
@@ -65,6 +67,10 @@ const most = 1 << 30
 
 // looks is how often the thread looks for the end of messages before it sleeps.
 const looks = 50
+
+// naps is how often the thread then sleeps for 20 us, and rising up to 200. Timers of Go would take a
+// millisecond where nothing else runs.
+const naps = 200
 
 // grace is how long ranks that ended with an error may take to stop by themselves.
 const grace = 3 * time.Second
@@ -278,19 +284,29 @@ func (t *transport) serve() {
 		} else if closing == nil && !slices.ContainsFunc(t.peers, func(p *peer) bool { return !p.gone || p.sending || len(p.queue) > 0 }) {
 			return
 		}
-		// Messages are often short, so it looks again some times before it sleeps.
+		// Messages are often short, so it looks again some times before it sleeps. It also does so when its
+		// own are over: MPI may call a message sent whose receiver still needs this rank to look.
 		if idle++; moved {
 			idle = 0
 		}
 		switch {
-		case len(t.pending) == 0:
+		case idle > looks+naps && len(t.pending) == 0:
 			timer.Reset(tick / 5)
-		case idle > looks:
-			timer.Reset(min(20*time.Microsecond<<min((idle-looks)/4, 10), time.Millisecond))
+		case idle > looks+naps:
+			timer.Reset(time.Millisecond)
 		default:
+			if idle > looks {
+				C.og_nap(C.long(min(20*time.Microsecond<<((idle-looks)/32), 200*time.Microsecond)))
+			}
 			select {
 			case r := <-t.posts:
 				t.post(r)
+				idle = 0
+			case e := <-t.aborts:
+				t.fail(e, true)
+			case <-closing:
+				closing = nil
+				t.tell(bye, t.rank, "")
 			default:
 			}
 			continue
@@ -298,6 +314,7 @@ func (t *transport) serve() {
 		select {
 		case r := <-t.posts:
 			t.post(r)
+			idle = 0
 		case e := <-t.aborts:
 			t.fail(e, true)
 		case <-closing:
