@@ -389,7 +389,8 @@ function drawMemory() {
     if (!r.arena) continue;
     const on = i === selected.root || selected.root < 0 && selected.layer >= 0 && touches(selected.layer, i);
     const x = at.x(r.first), y = at.y(r.off + r.bytes), w = Math.max(at.x(r.last + 1) - x, 1), h = Math.max(at.y(r.off) - y, 0.7);
-    c.globalAlpha = on || selected.layer < 0 && selected.root < 0 ? 0.85 : 0.3;
+    const full = on || selected.layer < 0 && selected.root < 0;
+    c.globalAlpha = full ? 0.85 : 0.3;
     c.fillStyle = plan.kinds[r.kind].color;
     c.fillRect(x, y, w, h);
     if (on) {
@@ -400,7 +401,7 @@ function drawMemory() {
     }
     if (w > 40 && h > 12) {
       c.globalAlpha = 1;
-      c.fillStyle = "#fff";
+      c.fillStyle = full ? "#fff" : ink;
       c.save();
       c.beginPath();
       c.rect(x, y, w - 2, h);
