@@ -76,7 +76,7 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 	places, uses := z.found(a)
 	o := &gather[T]{tensor: r.Tensor, places: places, one: z.c.reached(r), place: z.at}
 	if same {
-		o.direct, o.spots = z.lookup(a), z.spotsOf(a)
+		o.direct, o.spots, o.stretches = z.lookup(a), z.spotsOf(a), stretchesOf(places)
 	} else {
 		o.get = storageOf[T](z.c.tensors[r.Tensor].Type).realAt()
 	}
@@ -89,19 +89,24 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
 
 // gather loads elements at offsets in an integer strip.
 type gather[T simd.Float] struct {
-	tensor int
-	places *finder[T]
-	direct *lookup[T]                                    // the same in one loop over an index tensor; nil if the offset has another form
-	spots  *spots[T]                                     // the same, with elements out of bounds, or nil
-	other  number[T]                                     // the value of elements out of bounds, which are an error without it
-	one    func(*state[T]) (tensor, at int, inside bool) // locates one element
-	place  int                                           // slot of the vectorized index
-	get    func(*block[T], int) float64                  // loads an element of another type than T; nil for T
+	tensor    int
+	places    *finder[T]
+	direct    *lookup[T]                                    // the same in one loop over an index tensor; nil if the offset has another form
+	spots     *spots[T]                                     // the same, with elements out of bounds, or nil
+	stretches *stretches[T]                                 // the same by pieces of memory, or nil
+	other     number[T]                                     // the value of elements out of bounds, which are an error without it
+	one       func(*state[T]) (tensor, at int, inside bool) // locates one element
+	place     int                                           // slot of the vectorized index
+	get       func(*block[T], int) float64                  // loads an element of another type than T; nil for T
 }
 
 func (o *gather[T]) exec(s *state[T], in *instruction[T], n int) {
 	out, from := s.regs[in.def][:n], s.mem[o.tensor].same
 	if o.direct != nil && o.direct.gather(s, out, from) {
+		return
+	}
+	if o.stretches != nil {
+		o.stretches.gather(s, out, from, s.vars[o.place])
 		return
 	}
 	if o.spots != nil {
@@ -345,7 +350,7 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 			o.spots = z.spotsOf(a)
 		}
 		if o.spots == nil && st.guard == nil {
-			o.direct = z.lookup(a)
+			o.direct, o.stretches = z.lookup(a), stretchesOf(places)
 		}
 	}
 	operands := []int{z.vector(x)}
@@ -379,19 +384,20 @@ func (z *vectorizer[T]) guards(st *statement) (uniform func(*state[T]) bool, var
 // scatter stores its first register to offsets in an integer strip, in order. Its second register, if any,
 // holds the part of the guard that differs within a strip.
 type scatter[T simd.Float] struct {
-	target  int
-	guard   func(*state[T]) bool // the uniform part of the guard
-	places  *finder[T]
-	direct  *lookup[T]                                    // the same in one loop over an index tensor; nil if the offset has another form
-	spots   *spots[T]                                     // the same, with guards and elements out of bounds, or nil
-	one     func(*state[T]) (tensor, at int, inside bool) // locates one element
-	place   int                                           // slot of the vectorized index
-	guarded bool
-	skips   bool // whether elements out of bounds are skipped; otherwise they are an error
-	wide    bool // whether the target is float64 although T is float32
-	adds    bool // whether elements are added in T
-	joins   bool // whether join combines elements with those in memory; otherwise they are stored
-	join    func(x, y float64) float64
+	target    int
+	guard     func(*state[T]) bool // the uniform part of the guard
+	places    *finder[T]
+	direct    *lookup[T]                                    // the same in one loop over an index tensor; nil if the offset has another form
+	spots     *spots[T]                                     // the same, with guards and elements out of bounds, or nil
+	stretches *stretches[T]                                 // the same by pieces of memory, or nil
+	one       func(*state[T]) (tensor, at int, inside bool) // locates one element
+	place     int                                           // slot of the vectorized index
+	guarded   bool
+	skips     bool // whether elements out of bounds are skipped; otherwise they are an error
+	wide      bool // whether the target is float64 although T is float32
+	adds      bool // whether elements are added in T
+	joins     bool // whether join combines elements with those in memory; otherwise they are stored
+	join      func(x, y float64) float64
 }
 
 func (o *scatter[T]) exec(s *state[T], in *instruction[T], n int) {
@@ -403,6 +409,10 @@ func (o *scatter[T]) exec(s *state[T], in *instruction[T], n int) {
 		if done = o.direct.add(s, to, from); done == n {
 			return
 		}
+	}
+	if o.stretches != nil {
+		o.stretches.add(s, to, from, s.vars[o.place])
+		return
 	}
 	if o.spots != nil {
 		var guard []T

@@ -223,3 +223,55 @@ func TestSpots(t *testing.T) {
 		}
 	}
 }
+
+// TestStretches loads and adds at remainders of an index, and at its multiples, whose stretches are too
+// short.
+func TestStretches(t *testing.T) {
+	const rows, n = 3, 40
+	for _, step := range []int{1, 3} {
+		p := &program.Program{Tensors: []*program.Local{reals("from", rows, n), reals("out", rows, n), reals("sum", rows, n)}}
+		i, j := index("i", rows), index("j", n)
+		at := term.Arithmetic(term.Modulo, term.Sum(term.Product(j.Term(), term.Number(step)), term.Number(-7)), term.Number(n))
+		statements := []*program.Statement{
+			{Target: 1, Left: readOf(p, 1, i.Term(), j.Term()), Vars: []*term.Variable{i, j}, Value: elementOf(readOf(p, 0, i.Term(), at))},
+			{Target: 2, Left: readOf(p, 2, i.Term(), at), Vars: []*term.Variable{i, j}, Value: elementOf(readOf(p, 0, i.Term(), j.Term())), Add: true},
+		}
+		memory := [][]byte{make([]byte, 4*rows*n), make([]byte, 4*rows*n), make([]byte, 4*rows*n)}
+		from, want, sum := as[float32](memory[0]), make([]float32, rows*n), make([]float32, rows*n)
+		for k := range from {
+			from[k] = float32(k)
+		}
+		for k := range want {
+			place := k/n*n + (k%n*step-7+n)%n
+			want[k] = from[place]
+			sum[place] += from[k]
+		}
+		for k := range statements {
+			compiled, err := Compile(p, statements[k:k+1], []Tensor{{Type: dtype.F32}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F32, Memory: 2}}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found := false
+			for _, in := range compiled.(*code[float32]).groups[0].units[0].(*pointwise[float32]).code.code {
+				switch o := in.other.(type) {
+				case *gather[float32]:
+					found = o.stretches != nil
+				case *scatter[float32]:
+					found = o.stretches != nil
+				}
+			}
+			if found != (step == 1) {
+				t.Errorf("step %d, statement %d: got stretches: %v", step, k, found)
+			}
+			if err := compiled.Bind(memory).Run(0, 1, Time{}, 0, 1, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := as[float32](memory[1]); !slices.Equal(got, want) {
+			t.Errorf("step %d: want %v, got %v", step, want, got)
+		}
+		if got := as[float32](memory[2]); !slices.Equal(got, sum) {
+			t.Errorf("step %d: want sums %v, got %v", step, sum, got)
+		}
+	}
+}
