@@ -40,6 +40,44 @@ def viterbi(x, transition):
     return [torch.stack(path[::-1]), score]
 
 
+def retention(query, key, value, gamma):
+    state, out = torch.zeros(*key.shape[:2], key.shape[3], value.shape[3]), []
+    for s in range(query.shape[2]):
+        state = gamma[:, None, None] * state + key[:, :, s, :, None] * value[:, :, s, None]
+        out.append((query[:, :, s, None] @ state)[:, :, 0])
+    return torch.stack(out, 2)
+
+
+def delta_rule(query, key, value, beta):
+    memory, out = torch.zeros(key.shape[0], key.shape[2], value.shape[2]), []
+    for s in range(query.shape[1]):
+        held = key[:, s, None] @ memory
+        memory = memory + beta[:, s, None, None] * key[:, s, :, None] * (value[:, s, None] - held)
+        out.append((query[:, s, None] @ memory)[:, 0])
+    return torch.stack(out, 1)
+
+
+def mlstm(query, key, value, enter, keep):
+    cell, size, top, out = torch.zeros(key.shape[0], key.shape[2], value.shape[2]), torch.zeros_like(key[:, 0]), torch.zeros_like(keep[:, 0]), []
+    for s in range(query.shape[1]):
+        most = torch.maximum(keep[:, s] + top, enter[:, s])
+        past, now, top = torch.exp(keep[:, s] + top - most), torch.exp(enter[:, s] - most), most
+        cell = past[:, None, None] * cell + (now[:, None] * key[:, s])[:, :, None] * value[:, s, None]
+        size = past[:, None] * size + now[:, None] * key[:, s]
+        whole = torch.maximum((size * query[:, s]).sum(1).abs(), torch.exp(-top))
+        out.append((query[:, s, None] @ cell)[:, 0] / whole[:, None])
+    return torch.stack(out, 1)
+
+
+def forward_backward(x, transition):
+    before, behind = [x[:, 0]], [torch.zeros_like(x[:, 0])]
+    for s in range(1, x.shape[1]):
+        before.append(x[:, s] + torch.logsumexp(before[-1][:, :, None] + transition, 1))
+    for s in range(x.shape[1] - 1, 0, -1):
+        behind.append(torch.logsumexp(transition + (x[:, s] + behind[-1])[:, None], 2))
+    return torch.stack(before, 1) + torch.stack(behind[::-1], 1) - torch.logsumexp(before[-1], 1)[:, None, None]
+
+
 def newton_schulz(x, steps=5, a=3.4445, b=-4.7750, c=2.0315):
     x = x / (x.flatten(1).norm(dim=1)[:, None, None] + 1e-7)
     for _ in range(steps):

@@ -7,16 +7,22 @@ import (
 	"testing"
 
 	"example.com/formulas/generated/deformable"
+	"example.com/formulas/generated/deltarule"
 	"example.com/formulas/generated/fold"
+	"example.com/formulas/generated/forwardbackward"
 	"example.com/formulas/generated/gridsample"
 	"example.com/formulas/generated/histogram"
+	"example.com/formulas/generated/kalman"
 	"example.com/formulas/generated/kan"
+	"example.com/formulas/generated/mlstm"
 	"example.com/formulas/generated/newtonschulz"
 	"example.com/formulas/generated/nms"
+	"example.com/formulas/generated/retention"
 	"example.com/formulas/generated/roialign"
 	"example.com/formulas/generated/roll"
 	"example.com/formulas/generated/searchsorted"
 	"example.com/formulas/generated/sinkhorn"
+	"example.com/formulas/generated/softdtw"
 	"example.com/formulas/generated/spectralnorm"
 	"example.com/formulas/generated/topp"
 
@@ -349,6 +355,130 @@ var calls = []call{
 			n, c, k, l, p, q := i/108, i/54%2, i/18%3, i/6%3, i/3%2, i%3
 			if at, inside := box([]int{2, 2, 4, 5}, n, c, 2*p+k-1, 2*q+l-1); inside {
 				out[at] += v
+			}
+		}
+		return out
+	}},
+	{"retention", []operand{{shape: []int{2, 2, 5, 3}, trained: true}, {shape: []int{2, 2, 5, 3}, trained: true}, {shape: []int{2, 2, 5, 4}, trained: true}, {shape: []int{2}, draw: between(0.5, 1), trained: true}},
+		func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
+			return retention.Apply(g, retention.Defaults(), retention.Query(x[0]), retention.Key(x[1]), retention.Value(x[2]), retention.Gamma(x[3]))
+		}, func(in [][]float64) []float64 {
+			out := make([]float64, 2*2*5*4)
+			for i := range out {
+				row, s, v := i/20, i/4%5, i%4
+				for before := range s + 1 {
+					score := 0.0
+					for k := range 3 {
+						score += in[0][(row*5+s)*3+k] * in[1][(row*5+before)*3+k]
+					}
+					out[i] += math.Pow(in[3][row%2], float64(s-before)) * score * in[2][(row*5+before)*4+v]
+				}
+			}
+			return out
+		}},
+	{"delta_rule", []operand{{shape: []int{2, 5, 3}, trained: true}, {shape: []int{2, 5, 3}, trained: true}, {shape: []int{2, 5, 4}, trained: true}, {shape: []int{2, 5}, draw: between(0, 1), trained: true}},
+		func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
+			return deltarule.Apply(g, deltarule.Defaults(), deltarule.Query(x[0]), deltarule.Key(x[1]), deltarule.Value(x[2]), deltarule.Beta(x[3]))
+		}, func(in [][]float64) (out []float64) {
+			for n := range 2 {
+				memory := make([]float64, 12)
+				for s := range 5 {
+					at := n*5 + s
+					query, key := in[0][3*at:3*at+3], in[1][3*at:3*at+3]
+					held := times(key, memory, 3, 4)
+					for i := range memory {
+						memory[i] += in[3][at] * key[i/4] * (in[2][4*at+i%4] - held[i%4])
+					}
+					out = append(out, times(query, memory, 3, 4)...)
+				}
+			}
+			return out
+		}},
+	{"mlstm", []operand{{shape: []int{2, 5, 3}, trained: true}, {shape: []int{2, 5, 3}, trained: true}, {shape: []int{2, 5, 4}, trained: true}, {shape: []int{2, 5}, trained: true}, {shape: []int{2, 5}, draw: between(-1, 0), trained: true}},
+		func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
+			return mlstm.Apply(g, mlstm.Defaults(), mlstm.Query(x[0]), mlstm.Key(x[1]), mlstm.Value(x[2]), mlstm.Enter(x[3]), mlstm.Keep(x[4]))
+		}, func(in [][]float64) (out []float64) {
+			for n := range 2 {
+				cell, sizes := make([]float64, 12), make([]float64, 3)
+				for s := range 5 { // without the greatest logarithm, which cancels
+					at := n*5 + s
+					query, key, enter, keep := in[0][3*at:3*at+3], in[1][3*at:3*at+3], math.Exp(in[3][at]), math.Exp(in[4][at])
+					for i := range cell {
+						cell[i] = keep*cell[i] + enter*key[i/4]*in[2][4*at+i%4]
+					}
+					for i := range sizes {
+						sizes[i] = keep*sizes[i] + enter*key[i]
+					}
+					for _, v := range times(query, cell, 3, 4) {
+						out = append(out, v/max(math.Abs(times(query, sizes, 3, 1)[0]), 1))
+					}
+				}
+			}
+			return out
+		}},
+	{"kalman", []operand{{shape: []int{2, 4}, trained: true}, {shape: []int{2, 2}, trained: true}, {shape: []int{2, 2}, draw: between(-0.5, 0.5), trained: true}, {shape: []int{2, 2}, draw: between(0, 0.3), trained: true}, {shape: []int{2}, draw: between(0.2, 1), trained: true}},
+		func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
+			return kalman.Apply(g, kalman.Defaults(), kalman.Input(x[0]), kalman.Start(x[1]), kalman.Step(x[2]), kalman.Noise(x[3]), kalman.Seen(x[4]))
+		}, func(in [][]float64) (out []float64) {
+			for n := range 2 {
+				mean, cov := slices.Clone(in[1][2*n:2*n+2]), []float64{1, 0, 0, 1}
+				for s := range 4 {
+					mean, cov = times(in[2], mean, 2, 1), times(times(in[2], cov, 2, 2), transposed(in[2], 2), 2, 2)
+					for i := range cov {
+						cov[i] += in[3][i]
+					}
+					cross := times(cov, in[4], 2, 1)
+					total := times(in[4], cross, 2, 1)[0] + 0.1
+					rest := in[0][4*n+s] - times(in[4], mean, 2, 1)[0]
+					for i := range mean {
+						mean[i] += cross[i] / total * rest
+					}
+					for i := range cov {
+						cov[i] -= cross[i/2] / total * cross[i%2]
+					}
+					out = append(out, mean...)
+				}
+			}
+			return out
+		}},
+	{"soft_dtw", []operand{{shape: []int{2, 4, 3}, draw: between(0, 2), trained: true}}, func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
+		return softdtw.Apply(g, softdtw.Defaults().WithGamma(0.7), x[0])
+	}, func(in [][]float64) (out []float64) {
+		for n := range 2 { // the sum over all alignments, each by itself
+			var walk func(i, j int, cost float64) float64
+			walk = func(i, j int, cost float64) float64 {
+				if i == 4 || j == 3 {
+					return 0
+				}
+				if cost += in[0][12*n+3*i+j]; i == 3 && j == 2 {
+					return math.Exp(-cost / 0.7)
+				}
+				return walk(i+1, j, cost) + walk(i, j+1, cost) + walk(i+1, j+1, cost)
+			}
+			out = append(out, -0.7*math.Log(walk(0, 0, 0)))
+		}
+		return out
+	}},
+	{"forward_backward", []operand{{shape: []int{2, 4, 3}, trained: true}, {shape: []int{3, 3}, trained: true}}, func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
+		return forwardbackward.Apply(g, forwardbackward.Defaults(), forwardbackward.Input(x[0]), forwardbackward.Transition(x[1]))
+	}, func(in [][]float64) []float64 {
+		out := make([]float64, 2*4*3) // the share of the paths through a state, of all paths
+		for n := range 2 {
+			total := 0.0
+			for path := range 81 {
+				score, state := 0.0, [4]int{path / 27, path / 9 % 3, path / 3 % 3, path % 3}
+				for s, k := range state {
+					if score += in[0][12*n+3*s+k]; s > 0 {
+						score += in[1][3*state[s-1]+k]
+					}
+				}
+				total += math.Exp(score)
+				for s, k := range state {
+					out[12*n+3*s+k] += math.Exp(score)
+				}
+			}
+			for i := range 12 {
+				out[12*n+i] = math.Log(out[12*n+i] / total)
 			}
 		}
 		return out
