@@ -58,6 +58,10 @@ func (s *convShape) windows() *vec.Windows {
 		PaddingH: s.PaddingH, PaddingW: s.PaddingW, DilationH: s.DilationH, DilationW: s.DilationW, Rows: s.P, Cols: s.Q}
 }
 
+// fewPixels is up to how many pixels of the output of an image are columns of a product with patches. To
+// multiply filters as they lie takes less time then than to copy them for tiles.
+const fewPixels = 4
+
 // patches returns the patches of an image and group as the columns of a matrix: the image itself, or a copy
 // in cols.
 func patches[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, n, group int) tensor.ROMat[T] {
@@ -88,7 +92,7 @@ func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
 		}
 		filter := a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch)
 		images := 1
-		if !s.direct() && w.Dense() {
+		if !s.direct() && w.Dense() && s.pixels > fewPixels {
 			images = together(s.Groups, r.Hi-i)
 			at := s.image(n, group)
 			vec.Correlate(a.Output.Out(first, images*s.filters, s.pixels, tensor.Store), filter, a.Input.Span(at, at+images*s.channels*s.H*s.W), s.channels, w)

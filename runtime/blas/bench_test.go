@@ -8,7 +8,7 @@ import (
 // BenchmarkMultiply times products of square matrices, with b by rows and by columns, and of a few rows.
 // Beside them are those of three plain loops in Go, which round products, too.
 func BenchmarkMultiply(b *testing.B) {
-	for _, s := range [][3]int{{8, 32, 32}, {64, 64, 64}, {256, 256, 256}, {512, 512, 512}, {1024, 1024, 1024}, {8, 1024, 1024}, {1, 1024, 512}, {2, 1024, 512}, {5, 1024, 512}, {128, 128, 64}, {64, 3136, 576}, {64, 4, 64}, {64, 10, 64}} {
+	for _, s := range [][3]int{{8, 32, 32}, {64, 64, 64}, {256, 256, 256}, {512, 512, 512}, {1024, 1024, 1024}, {8, 1024, 1024}, {1, 1024, 512}, {2, 1024, 512}, {5, 1024, 512}, {128, 128, 64}, {64, 3136, 576}, {64, 4, 64}, {64, 10, 64}, {512, 1, 128}, {512, 3, 128}, {258, 3, 256}, {3, 512, 128}, {64, 4, 32}} {
 		for v, name := range []string{"nn", "nt", "tn", "loops"} {
 			b.Run(fmt.Sprintf("%dx%dx%d/%s", s[0], s[1], s[2], name), func(b *testing.B) {
 				m, n, k := s[0], s[1], s[2]

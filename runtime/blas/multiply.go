@@ -64,6 +64,11 @@ func MultiplyShared[T dtype.Float](key Key, c []T, ldc int, a []T, lda int, ta b
 		}
 		return
 	}
+	row, col := steps(lda, ta)
+	next, across := steps(ldb, tb)
+	if tb && m <= thinnest && thin(c, 1, ldc, b, ldb, a, col, row, n, m, k, add) || !ta && n <= thinnest && thin(c, ldc, 1, a, lda, b, next, across, m, n, k, add) {
+		return
+	}
 	if tb && !ta && m <= fewest && rowByRow(c, ldc, a, lda, b, ldb, m, n, k, add) || fewRows(c, ldc, a, lda, ta, b, ldb, tb, m, n, k, add) {
 		return
 	}
@@ -83,6 +88,21 @@ func MultiplyShared[T dtype.Float](key Key, c []T, ldc int, a []T, lda int, ta b
 	w.row, w.col = steps(lda, ta)
 	w.multiply(m, n, k)
 	w.a, w.b, w.c = nil, nil, nil
+}
+
+// thinnest is up to how many rows or columns of a product are sums over rows of the other factor as they lie,
+// where that takes less time than tiles.
+const thinnest = 4
+
+// thin computes a product of rows of x and few columns of y, if it takes less time than tiles. Elements of c,
+// and those of y, are some elements apart in a column and in a row.
+func thin[T dtype.Float](c []T, zrow, zcol int, x []T, ld int, y []T, row, col, m, n, k int, add bool) bool {
+	for l := 0; l < k; l += blockDepth {
+		if !simd.Thin(c, zrow, zcol, x[l:], ld, y[l*row:], row, col, m, n, min(blockDepth, k-l), add || l > 0) {
+			return false // as the first one does
+		}
+	}
+	return true
 }
 
 // rowByRow computes a product of rows of a and rows of b, if it takes less time than tiles.

@@ -519,6 +519,26 @@ func packOf32AVX2(z []float32, x []float32, row int, n int)
 //go:noescape
 func slivers6Of32AVX2(z []float32, x []float32, next int, count int, n int)
 
+// thin1Of32AVX2 adds products of 16 rows and a column to z.
+//
+//go:noescape
+func thin1Of32AVX2(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+
+// thin2Of32AVX2 adds products of 16 rows and 2 columns to z.
+//
+//go:noescape
+func thin2Of32AVX2(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+
+// thin3Of32AVX2 adds products of 8 rows and 3 columns to z.
+//
+//go:noescape
+func thin3Of32AVX2(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+
+// thin4Of32AVX2 adds products of 8 rows and 4 columns to z.
+//
+//go:noescape
+func thin4Of32AVX2(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+
 // reverse32AVX2 sets z to the elements of x, the last one first.
 //
 //go:noescape
@@ -1084,6 +1104,26 @@ func packOf64AVX2(z []float64, x []float64, row int, n int)
 //go:noescape
 func slivers6Of64AVX2(z []float64, x []float64, next int, count int, n int)
 
+// thin1Of64AVX2 adds products of 8 rows and a column to z.
+//
+//go:noescape
+func thin1Of64AVX2(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+
+// thin2Of64AVX2 adds products of 8 rows and 2 columns to z.
+//
+//go:noescape
+func thin2Of64AVX2(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+
+// thin3Of64AVX2 adds products of 4 rows and 3 columns to z.
+//
+//go:noescape
+func thin3Of64AVX2(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+
+// thin4Of64AVX2 adds products of 4 rows and 4 columns to z.
+//
+//go:noescape
+func thin4Of64AVX2(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+
 // reverse64AVX2 sets z to the elements of x, the last one first.
 //
 //go:noescape
@@ -1292,6 +1332,10 @@ func table32AVX2() *table[float32] {
 	t.slivers.cols = slivers16Of32AVX2
 	t.pack = packOf32AVX2
 	t.slivers.rows = slivers6Of32AVX2
+	t.thin[0] = thin[float32]{rows: 16, add: thin1Of32AVX2}
+	t.thin[1] = thin[float32]{rows: 16, add: thin2Of32AVX2}
+	t.thin[2] = thin[float32]{rows: 8, add: thin3Of32AVX2}
+	t.thin[3] = thin[float32]{rows: 8, add: thin4Of32AVX2}
 	t.reverse = reverse32AVX2
 	t.twice = twice32AVX2
 	t.addSeconds = addSeconds32AVX2
@@ -1409,6 +1453,10 @@ func table64AVX2() *table[float64] {
 	t.slivers.cols = slivers8Of64AVX2
 	t.pack = packOf64AVX2
 	t.slivers.rows = slivers6Of64AVX2
+	t.thin[0] = thin[float64]{rows: 8, add: thin1Of64AVX2}
+	t.thin[1] = thin[float64]{rows: 8, add: thin2Of64AVX2}
+	t.thin[2] = thin[float64]{rows: 4, add: thin3Of64AVX2}
+	t.thin[3] = thin[float64]{rows: 4, add: thin4Of64AVX2}
 	t.reverse = reverse64AVX2
 	t.twice = twice64AVX2
 	t.addSeconds = addSeconds64AVX2

@@ -8532,6 +8532,339 @@ sliver:
 	VZEROUPPER
 	RET
 
+// func thin1Of32AVX2(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+// Requires: AVX, FMA3
+TEXT ·thin1Of32AVX2(SB), NOSPLIT, $0-104
+	MOVQ    ld+48(FP), AX
+	SHLQ    $0x02, AX
+	LEAQ    (AX)(AX*2), CX
+	LEAQ    (AX)(AX*4), DX
+	LEAQ    (CX)(AX*4), BX
+	MOVQ    x_base+24(FP), SI
+	LEAQ    (SI)(AX*8), DI
+	MOVQ    y_base+56(FP), R8
+	MOVQ    row+80(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    k+96(FP), R10
+	MOVQ    z_base+0(FP), R11
+	VMOVUPS (R11), Y0
+	VMOVUPS 32(R11), Y1
+
+loop:
+	VBROADCASTF128 (SI), Y2
+	VINSERTF128    $0x01, (SI)(AX*4), Y2, Y2
+	VBROADCASTF128 (SI)(AX*1), Y3
+	VINSERTF128    $0x01, (SI)(DX*1), Y3, Y3
+	VBROADCASTF128 (SI)(AX*2), Y4
+	VINSERTF128    $0x01, (SI)(CX*2), Y4, Y4
+	VBROADCASTF128 (SI)(CX*1), Y5
+	VINSERTF128    $0x01, (SI)(BX*1), Y5, Y5
+	VUNPCKLPS      Y3, Y2, Y6
+	VUNPCKHPS      Y3, Y2, Y2
+	VUNPCKLPS      Y5, Y4, Y3
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPD      Y3, Y6, Y5
+	VUNPCKHPD      Y3, Y6, Y3
+	VUNPCKLPD      Y4, Y2, Y6
+	VUNPCKHPD      Y4, Y2, Y2
+	VBROADCASTF128 (DI), Y4
+	VINSERTF128    $0x01, (DI)(AX*4), Y4, Y4
+	VBROADCASTF128 (DI)(AX*1), Y7
+	VINSERTF128    $0x01, (DI)(DX*1), Y7, Y7
+	VBROADCASTF128 (DI)(AX*2), Y8
+	VINSERTF128    $0x01, (DI)(CX*2), Y8, Y8
+	VBROADCASTF128 (DI)(CX*1), Y9
+	VINSERTF128    $0x01, (DI)(BX*1), Y9, Y9
+	VUNPCKLPS      Y7, Y4, Y10
+	VUNPCKHPS      Y7, Y4, Y4
+	VUNPCKLPS      Y9, Y8, Y7
+	VUNPCKHPS      Y9, Y8, Y8
+	VUNPCKLPD      Y7, Y10, Y9
+	VUNPCKHPD      Y7, Y10, Y7
+	VUNPCKLPD      Y8, Y4, Y10
+	VUNPCKHPD      Y8, Y4, Y4
+	ADDQ           $+16, SI
+	ADDQ           $+16, DI
+	VBROADCASTSS   (R8), Y8
+	VFMADD231PS    Y8, Y5, Y0
+	VFMADD231PS    Y8, Y9, Y1
+	ADDQ           R9, R8
+	VBROADCASTSS   (R8), Y5
+	VFMADD231PS    Y5, Y3, Y0
+	VFMADD231PS    Y5, Y7, Y1
+	ADDQ           R9, R8
+	VBROADCASTSS   (R8), Y3
+	VFMADD231PS    Y3, Y6, Y0
+	VFMADD231PS    Y3, Y10, Y1
+	ADDQ           R9, R8
+	VBROADCASTSS   (R8), Y3
+	VFMADD231PS    Y3, Y2, Y0
+	VFMADD231PS    Y3, Y4, Y1
+	ADDQ           R9, R8
+	SUBQ           $+4, R10
+	JNE            loop
+	MOVQ           z_base+0(FP), AX
+	VMOVUPS        Y0, (AX)
+	VMOVUPS        Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func thin2Of32AVX2(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+// Requires: AVX, FMA3
+TEXT ·thin2Of32AVX2(SB), NOSPLIT, $0-104
+	MOVQ    ld+48(FP), AX
+	SHLQ    $0x02, AX
+	LEAQ    (AX)(AX*2), CX
+	LEAQ    (AX)(AX*4), DX
+	LEAQ    (CX)(AX*4), BX
+	MOVQ    x_base+24(FP), SI
+	LEAQ    (SI)(AX*8), DI
+	MOVQ    y_base+56(FP), R8
+	MOVQ    row+80(FP), R9
+	SHLQ    $0x02, R9
+	MOVQ    k+96(FP), R10
+	MOVQ    col+88(FP), R11
+	SHLQ    $0x02, R11
+	MOVQ    z_base+0(FP), R12
+	VMOVUPS (R12), Y0
+	VMOVUPS 32(R12), Y1
+	VMOVUPS 64(R12), Y2
+	VMOVUPS 96(R12), Y3
+
+loop:
+	VBROADCASTF128 (SI), Y4
+	VINSERTF128    $0x01, (SI)(AX*4), Y4, Y4
+	VBROADCASTF128 (SI)(AX*1), Y5
+	VINSERTF128    $0x01, (SI)(DX*1), Y5, Y5
+	VBROADCASTF128 (SI)(AX*2), Y6
+	VINSERTF128    $0x01, (SI)(CX*2), Y6, Y6
+	VBROADCASTF128 (SI)(CX*1), Y7
+	VINSERTF128    $0x01, (SI)(BX*1), Y7, Y7
+	VUNPCKLPS      Y5, Y4, Y8
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VUNPCKLPD      Y5, Y8, Y7
+	VUNPCKHPD      Y5, Y8, Y5
+	VUNPCKLPD      Y6, Y4, Y8
+	VUNPCKHPD      Y6, Y4, Y4
+	VBROADCASTF128 (DI), Y6
+	VINSERTF128    $0x01, (DI)(AX*4), Y6, Y6
+	VBROADCASTF128 (DI)(AX*1), Y9
+	VINSERTF128    $0x01, (DI)(DX*1), Y9, Y9
+	VBROADCASTF128 (DI)(AX*2), Y10
+	VINSERTF128    $0x01, (DI)(CX*2), Y10, Y10
+	VBROADCASTF128 (DI)(CX*1), Y11
+	VINSERTF128    $0x01, (DI)(BX*1), Y11, Y11
+	VUNPCKLPS      Y9, Y6, Y12
+	VUNPCKHPS      Y9, Y6, Y6
+	VUNPCKLPS      Y11, Y10, Y9
+	VUNPCKHPS      Y11, Y10, Y10
+	VUNPCKLPD      Y9, Y12, Y11
+	VUNPCKHPD      Y9, Y12, Y9
+	VUNPCKLPD      Y10, Y6, Y12
+	VUNPCKHPD      Y10, Y6, Y6
+	ADDQ           $+16, SI
+	ADDQ           $+16, DI
+	VBROADCASTSS   (R8), Y10
+	VFMADD231PS    Y10, Y7, Y0
+	VFMADD231PS    Y10, Y11, Y1
+	VBROADCASTSS   (R8)(R11*1), Y10
+	VFMADD231PS    Y10, Y7, Y2
+	VFMADD231PS    Y10, Y11, Y3
+	ADDQ           R9, R8
+	VBROADCASTSS   (R8), Y7
+	VFMADD231PS    Y7, Y5, Y0
+	VFMADD231PS    Y7, Y9, Y1
+	VBROADCASTSS   (R8)(R11*1), Y7
+	VFMADD231PS    Y7, Y5, Y2
+	VFMADD231PS    Y7, Y9, Y3
+	ADDQ           R9, R8
+	VBROADCASTSS   (R8), Y5
+	VFMADD231PS    Y5, Y8, Y0
+	VFMADD231PS    Y5, Y12, Y1
+	VBROADCASTSS   (R8)(R11*1), Y5
+	VFMADD231PS    Y5, Y8, Y2
+	VFMADD231PS    Y5, Y12, Y3
+	ADDQ           R9, R8
+	VBROADCASTSS   (R8), Y5
+	VFMADD231PS    Y5, Y4, Y0
+	VFMADD231PS    Y5, Y6, Y1
+	VBROADCASTSS   (R8)(R11*1), Y5
+	VFMADD231PS    Y5, Y4, Y2
+	VFMADD231PS    Y5, Y6, Y3
+	ADDQ           R9, R8
+	SUBQ           $+4, R10
+	JNE            loop
+	MOVQ           z_base+0(FP), AX
+	VMOVUPS        Y0, (AX)
+	VMOVUPS        Y1, 32(AX)
+	VMOVUPS        Y2, 64(AX)
+	VMOVUPS        Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func thin3Of32AVX2(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+// Requires: AVX, FMA3
+TEXT ·thin3Of32AVX2(SB), NOSPLIT, $0-104
+	MOVQ    ld+48(FP), AX
+	SHLQ    $0x02, AX
+	LEAQ    (AX)(AX*2), CX
+	LEAQ    (AX)(AX*4), DX
+	LEAQ    (CX)(AX*4), BX
+	MOVQ    x_base+24(FP), SI
+	MOVQ    y_base+56(FP), DI
+	MOVQ    row+80(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    k+96(FP), R9
+	MOVQ    col+88(FP), R10
+	SHLQ    $0x02, R10
+	MOVQ    z_base+0(FP), R11
+	VMOVUPS (R11), Y0
+	VMOVUPS 32(R11), Y1
+	VMOVUPS 64(R11), Y2
+
+loop:
+	VBROADCASTF128 (SI), Y3
+	VINSERTF128    $0x01, (SI)(AX*4), Y3, Y3
+	VBROADCASTF128 (SI)(AX*1), Y4
+	VINSERTF128    $0x01, (SI)(DX*1), Y4, Y4
+	VBROADCASTF128 (SI)(AX*2), Y5
+	VINSERTF128    $0x01, (SI)(CX*2), Y5, Y5
+	VBROADCASTF128 (SI)(CX*1), Y6
+	VINSERTF128    $0x01, (SI)(BX*1), Y6, Y6
+	VUNPCKLPS      Y4, Y3, Y7
+	VUNPCKHPS      Y4, Y3, Y3
+	VUNPCKLPS      Y6, Y5, Y4
+	VUNPCKHPS      Y6, Y5, Y5
+	VUNPCKLPD      Y4, Y7, Y6
+	VUNPCKHPD      Y4, Y7, Y4
+	VUNPCKLPD      Y5, Y3, Y7
+	VUNPCKHPD      Y5, Y3, Y3
+	ADDQ           $+16, SI
+	VBROADCASTSS   (DI), Y5
+	VFMADD231PS    Y5, Y6, Y0
+	VBROADCASTSS   (DI)(R10*1), Y5
+	VFMADD231PS    Y5, Y6, Y1
+	VBROADCASTSS   (DI)(R10*2), Y5
+	VFMADD231PS    Y5, Y6, Y2
+	ADDQ           R8, DI
+	VBROADCASTSS   (DI), Y5
+	VFMADD231PS    Y5, Y4, Y0
+	VBROADCASTSS   (DI)(R10*1), Y5
+	VFMADD231PS    Y5, Y4, Y1
+	VBROADCASTSS   (DI)(R10*2), Y5
+	VFMADD231PS    Y5, Y4, Y2
+	ADDQ           R8, DI
+	VBROADCASTSS   (DI), Y4
+	VFMADD231PS    Y4, Y7, Y0
+	VBROADCASTSS   (DI)(R10*1), Y4
+	VFMADD231PS    Y4, Y7, Y1
+	VBROADCASTSS   (DI)(R10*2), Y4
+	VFMADD231PS    Y4, Y7, Y2
+	ADDQ           R8, DI
+	VBROADCASTSS   (DI), Y4
+	VFMADD231PS    Y4, Y3, Y0
+	VBROADCASTSS   (DI)(R10*1), Y4
+	VFMADD231PS    Y4, Y3, Y1
+	VBROADCASTSS   (DI)(R10*2), Y4
+	VFMADD231PS    Y4, Y3, Y2
+	ADDQ           R8, DI
+	SUBQ           $+4, R9
+	JNE            loop
+	MOVQ           z_base+0(FP), AX
+	VMOVUPS        Y0, (AX)
+	VMOVUPS        Y1, 32(AX)
+	VMOVUPS        Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func thin4Of32AVX2(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+// Requires: AVX, FMA3
+TEXT ·thin4Of32AVX2(SB), NOSPLIT, $0-104
+	MOVQ    ld+48(FP), AX
+	SHLQ    $0x02, AX
+	LEAQ    (AX)(AX*2), CX
+	LEAQ    (AX)(AX*4), DX
+	LEAQ    (CX)(AX*4), BX
+	MOVQ    x_base+24(FP), SI
+	MOVQ    y_base+56(FP), DI
+	MOVQ    row+80(FP), R8
+	SHLQ    $0x02, R8
+	MOVQ    k+96(FP), R9
+	MOVQ    col+88(FP), R10
+	SHLQ    $0x02, R10
+	LEAQ    (R10)(R10*2), R11
+	MOVQ    z_base+0(FP), R12
+	VMOVUPS (R12), Y0
+	VMOVUPS 32(R12), Y1
+	VMOVUPS 64(R12), Y2
+	VMOVUPS 96(R12), Y3
+
+loop:
+	VBROADCASTF128 (SI), Y4
+	VINSERTF128    $0x01, (SI)(AX*4), Y4, Y4
+	VBROADCASTF128 (SI)(AX*1), Y5
+	VINSERTF128    $0x01, (SI)(DX*1), Y5, Y5
+	VBROADCASTF128 (SI)(AX*2), Y6
+	VINSERTF128    $0x01, (SI)(CX*2), Y6, Y6
+	VBROADCASTF128 (SI)(CX*1), Y7
+	VINSERTF128    $0x01, (SI)(BX*1), Y7, Y7
+	VUNPCKLPS      Y5, Y4, Y8
+	VUNPCKHPS      Y5, Y4, Y4
+	VUNPCKLPS      Y7, Y6, Y5
+	VUNPCKHPS      Y7, Y6, Y6
+	VUNPCKLPD      Y5, Y8, Y7
+	VUNPCKHPD      Y5, Y8, Y5
+	VUNPCKLPD      Y6, Y4, Y8
+	VUNPCKHPD      Y6, Y4, Y4
+	ADDQ           $+16, SI
+	VBROADCASTSS   (DI), Y6
+	VFMADD231PS    Y6, Y7, Y0
+	VBROADCASTSS   (DI)(R10*1), Y6
+	VFMADD231PS    Y6, Y7, Y1
+	VBROADCASTSS   (DI)(R10*2), Y6
+	VFMADD231PS    Y6, Y7, Y2
+	VBROADCASTSS   (DI)(R11*1), Y6
+	VFMADD231PS    Y6, Y7, Y3
+	ADDQ           R8, DI
+	VBROADCASTSS   (DI), Y6
+	VFMADD231PS    Y6, Y5, Y0
+	VBROADCASTSS   (DI)(R10*1), Y6
+	VFMADD231PS    Y6, Y5, Y1
+	VBROADCASTSS   (DI)(R10*2), Y6
+	VFMADD231PS    Y6, Y5, Y2
+	VBROADCASTSS   (DI)(R11*1), Y6
+	VFMADD231PS    Y6, Y5, Y3
+	ADDQ           R8, DI
+	VBROADCASTSS   (DI), Y5
+	VFMADD231PS    Y5, Y8, Y0
+	VBROADCASTSS   (DI)(R10*1), Y5
+	VFMADD231PS    Y5, Y8, Y1
+	VBROADCASTSS   (DI)(R10*2), Y5
+	VFMADD231PS    Y5, Y8, Y2
+	VBROADCASTSS   (DI)(R11*1), Y5
+	VFMADD231PS    Y5, Y8, Y3
+	ADDQ           R8, DI
+	VBROADCASTSS   (DI), Y5
+	VFMADD231PS    Y5, Y4, Y0
+	VBROADCASTSS   (DI)(R10*1), Y5
+	VFMADD231PS    Y5, Y4, Y1
+	VBROADCASTSS   (DI)(R10*2), Y5
+	VFMADD231PS    Y5, Y4, Y2
+	VBROADCASTSS   (DI)(R11*1), Y5
+	VFMADD231PS    Y5, Y4, Y3
+	ADDQ           R8, DI
+	SUBQ           $+4, R9
+	JNE            loop
+	MOVQ           z_base+0(FP), AX
+	VMOVUPS        Y0, (AX)
+	VMOVUPS        Y1, 32(AX)
+	VMOVUPS        Y2, 64(AX)
+	VMOVUPS        Y3, 96(AX)
+	VZEROUPPER
+	RET
+
 DATA order32AVX21<>+0(SB)/4, $0x00000007
 DATA order32AVX21<>+4(SB)/4, $0x00000006
 DATA order32AVX21<>+8(SB)/4, $0x00000005
@@ -18380,6 +18713,217 @@ sliver:
 	ADDQ       DX, CX
 	DECQ       SI
 	JNE        row
+	VZEROUPPER
+	RET
+
+// func thin1Of64AVX2(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+// Requires: AVX, FMA3
+TEXT ·thin1Of64AVX2(SB), NOSPLIT, $0-104
+	MOVQ    ld+48(FP), AX
+	SHLQ    $0x03, AX
+	LEAQ    (AX)(AX*2), CX
+	LEAQ    (AX)(AX*4), DX
+	LEAQ    (CX)(AX*4), BX
+	MOVQ    x_base+24(FP), SI
+	MOVQ    y_base+56(FP), DI
+	MOVQ    row+80(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    k+96(FP), R9
+	MOVQ    z_base+0(FP), R10
+	VMOVUPD (R10), Y0
+	VMOVUPD 32(R10), Y1
+
+loop:
+	VBROADCASTF128 (SI), Y2
+	VINSERTF128    $0x01, (SI)(AX*2), Y2, Y2
+	VBROADCASTF128 (SI)(AX*1), Y3
+	VINSERTF128    $0x01, (SI)(CX*1), Y3, Y3
+	VUNPCKLPD      Y3, Y2, Y4
+	VUNPCKHPD      Y3, Y2, Y2
+	VBROADCASTF128 (SI)(AX*4), Y3
+	VINSERTF128    $0x01, (SI)(CX*2), Y3, Y3
+	VBROADCASTF128 (SI)(DX*1), Y5
+	VINSERTF128    $0x01, (SI)(BX*1), Y5, Y5
+	VUNPCKLPD      Y5, Y3, Y6
+	VUNPCKHPD      Y5, Y3, Y3
+	ADDQ           $+16, SI
+	VBROADCASTSD   (DI), Y5
+	VFMADD231PD    Y5, Y4, Y0
+	VFMADD231PD    Y5, Y6, Y1
+	ADDQ           R8, DI
+	VBROADCASTSD   (DI), Y4
+	VFMADD231PD    Y4, Y2, Y0
+	VFMADD231PD    Y4, Y3, Y1
+	ADDQ           R8, DI
+	SUBQ           $+2, R9
+	JNE            loop
+	MOVQ           z_base+0(FP), AX
+	VMOVUPD        Y0, (AX)
+	VMOVUPD        Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func thin2Of64AVX2(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+// Requires: AVX, FMA3
+TEXT ·thin2Of64AVX2(SB), NOSPLIT, $0-104
+	MOVQ    ld+48(FP), AX
+	SHLQ    $0x03, AX
+	LEAQ    (AX)(AX*2), CX
+	LEAQ    (AX)(AX*4), DX
+	LEAQ    (CX)(AX*4), BX
+	MOVQ    x_base+24(FP), SI
+	MOVQ    y_base+56(FP), DI
+	MOVQ    row+80(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    k+96(FP), R9
+	MOVQ    col+88(FP), R10
+	SHLQ    $0x03, R10
+	MOVQ    z_base+0(FP), R11
+	VMOVUPD (R11), Y0
+	VMOVUPD 32(R11), Y1
+	VMOVUPD 64(R11), Y2
+	VMOVUPD 96(R11), Y3
+
+loop:
+	VBROADCASTF128 (SI), Y4
+	VINSERTF128    $0x01, (SI)(AX*2), Y4, Y4
+	VBROADCASTF128 (SI)(AX*1), Y5
+	VINSERTF128    $0x01, (SI)(CX*1), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	VBROADCASTF128 (SI)(AX*4), Y5
+	VINSERTF128    $0x01, (SI)(CX*2), Y5, Y5
+	VBROADCASTF128 (SI)(DX*1), Y7
+	VINSERTF128    $0x01, (SI)(BX*1), Y7, Y7
+	VUNPCKLPD      Y7, Y5, Y8
+	VUNPCKHPD      Y7, Y5, Y5
+	ADDQ           $+16, SI
+	VBROADCASTSD   (DI), Y7
+	VFMADD231PD    Y7, Y6, Y0
+	VFMADD231PD    Y7, Y8, Y1
+	VBROADCASTSD   (DI)(R10*1), Y7
+	VFMADD231PD    Y7, Y6, Y2
+	VFMADD231PD    Y7, Y8, Y3
+	ADDQ           R8, DI
+	VBROADCASTSD   (DI), Y6
+	VFMADD231PD    Y6, Y4, Y0
+	VFMADD231PD    Y6, Y5, Y1
+	VBROADCASTSD   (DI)(R10*1), Y6
+	VFMADD231PD    Y6, Y4, Y2
+	VFMADD231PD    Y6, Y5, Y3
+	ADDQ           R8, DI
+	SUBQ           $+2, R9
+	JNE            loop
+	MOVQ           z_base+0(FP), AX
+	VMOVUPD        Y0, (AX)
+	VMOVUPD        Y1, 32(AX)
+	VMOVUPD        Y2, 64(AX)
+	VMOVUPD        Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func thin3Of64AVX2(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+// Requires: AVX, FMA3
+TEXT ·thin3Of64AVX2(SB), NOSPLIT, $0-104
+	MOVQ    ld+48(FP), AX
+	SHLQ    $0x03, AX
+	LEAQ    (AX)(AX*2), CX
+	MOVQ    x_base+24(FP), DX
+	MOVQ    y_base+56(FP), BX
+	MOVQ    row+80(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    k+96(FP), DI
+	MOVQ    col+88(FP), R8
+	SHLQ    $0x03, R8
+	MOVQ    z_base+0(FP), R9
+	VMOVUPD (R9), Y0
+	VMOVUPD 32(R9), Y1
+	VMOVUPD 64(R9), Y2
+
+loop:
+	VBROADCASTF128 (DX), Y3
+	VINSERTF128    $0x01, (DX)(AX*2), Y3, Y3
+	VBROADCASTF128 (DX)(AX*1), Y4
+	VINSERTF128    $0x01, (DX)(CX*1), Y4, Y4
+	VUNPCKLPD      Y4, Y3, Y5
+	VUNPCKHPD      Y4, Y3, Y3
+	ADDQ           $+16, DX
+	VBROADCASTSD   (BX), Y4
+	VFMADD231PD    Y4, Y5, Y0
+	VBROADCASTSD   (BX)(R8*1), Y4
+	VFMADD231PD    Y4, Y5, Y1
+	VBROADCASTSD   (BX)(R8*2), Y4
+	VFMADD231PD    Y4, Y5, Y2
+	ADDQ           SI, BX
+	VBROADCASTSD   (BX), Y4
+	VFMADD231PD    Y4, Y3, Y0
+	VBROADCASTSD   (BX)(R8*1), Y4
+	VFMADD231PD    Y4, Y3, Y1
+	VBROADCASTSD   (BX)(R8*2), Y4
+	VFMADD231PD    Y4, Y3, Y2
+	ADDQ           SI, BX
+	SUBQ           $+2, DI
+	JNE            loop
+	MOVQ           z_base+0(FP), AX
+	VMOVUPD        Y0, (AX)
+	VMOVUPD        Y1, 32(AX)
+	VMOVUPD        Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func thin4Of64AVX2(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+// Requires: AVX, FMA3
+TEXT ·thin4Of64AVX2(SB), NOSPLIT, $0-104
+	MOVQ    ld+48(FP), AX
+	SHLQ    $0x03, AX
+	LEAQ    (AX)(AX*2), CX
+	MOVQ    x_base+24(FP), DX
+	MOVQ    y_base+56(FP), BX
+	MOVQ    row+80(FP), SI
+	SHLQ    $0x03, SI
+	MOVQ    k+96(FP), DI
+	MOVQ    col+88(FP), R8
+	SHLQ    $0x03, R8
+	LEAQ    (R8)(R8*2), R9
+	MOVQ    z_base+0(FP), R10
+	VMOVUPD (R10), Y0
+	VMOVUPD 32(R10), Y1
+	VMOVUPD 64(R10), Y2
+	VMOVUPD 96(R10), Y3
+
+loop:
+	VBROADCASTF128 (DX), Y4
+	VINSERTF128    $0x01, (DX)(AX*2), Y4, Y4
+	VBROADCASTF128 (DX)(AX*1), Y5
+	VINSERTF128    $0x01, (DX)(CX*1), Y5, Y5
+	VUNPCKLPD      Y5, Y4, Y6
+	VUNPCKHPD      Y5, Y4, Y4
+	ADDQ           $+16, DX
+	VBROADCASTSD   (BX), Y5
+	VFMADD231PD    Y5, Y6, Y0
+	VBROADCASTSD   (BX)(R8*1), Y5
+	VFMADD231PD    Y5, Y6, Y1
+	VBROADCASTSD   (BX)(R8*2), Y5
+	VFMADD231PD    Y5, Y6, Y2
+	VBROADCASTSD   (BX)(R9*1), Y5
+	VFMADD231PD    Y5, Y6, Y3
+	ADDQ           SI, BX
+	VBROADCASTSD   (BX), Y5
+	VFMADD231PD    Y5, Y4, Y0
+	VBROADCASTSD   (BX)(R8*1), Y5
+	VFMADD231PD    Y5, Y4, Y1
+	VBROADCASTSD   (BX)(R8*2), Y5
+	VFMADD231PD    Y5, Y4, Y2
+	VBROADCASTSD   (BX)(R9*1), Y5
+	VFMADD231PD    Y5, Y4, Y3
+	ADDQ           SI, BX
+	SUBQ           $+2, DI
+	JNE            loop
+	MOVQ           z_base+0(FP), AX
+	VMOVUPD        Y0, (AX)
+	VMOVUPD        Y1, 32(AX)
+	VMOVUPD        Y2, 64(AX)
+	VMOVUPD        Y3, 96(AX)
 	VZEROUPPER
 	RET
 

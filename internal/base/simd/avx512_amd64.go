@@ -509,6 +509,26 @@ func transposeOf32AVX512(z []float32, zld int, x []float32, xld int, n int)
 //go:noescape
 func slivers32Of32AVX512(z []float32, x []float32, next int, count int, n int)
 
+// thin1Of32AVX512 adds products of 32 rows and a column to z.
+//
+//go:noescape
+func thin1Of32AVX512(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+
+// thin2Of32AVX512 adds products of 32 rows and 2 columns to z.
+//
+//go:noescape
+func thin2Of32AVX512(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+
+// thin3Of32AVX512 adds products of 32 rows and 3 columns to z.
+//
+//go:noescape
+func thin3Of32AVX512(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+
+// thin4Of32AVX512 adds products of 32 rows and 4 columns to z.
+//
+//go:noescape
+func thin4Of32AVX512(z []float32, x []float32, ld int, y []float32, row int, col int, k int)
+
 // reverse32AVX512 sets z to the elements of x, the last one first.
 //
 //go:noescape
@@ -1079,6 +1099,26 @@ func transposeOf64AVX512(z []float64, zld int, x []float64, xld int, n int)
 //go:noescape
 func slivers16Of64AVX512(z []float64, x []float64, next int, count int, n int)
 
+// thin1Of64AVX512 adds products of 16 rows and a column to z.
+//
+//go:noescape
+func thin1Of64AVX512(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+
+// thin2Of64AVX512 adds products of 16 rows and 2 columns to z.
+//
+//go:noescape
+func thin2Of64AVX512(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+
+// thin3Of64AVX512 adds products of 16 rows and 3 columns to z.
+//
+//go:noescape
+func thin3Of64AVX512(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+
+// thin4Of64AVX512 adds products of 16 rows and 4 columns to z.
+//
+//go:noescape
+func thin4Of64AVX512(z []float64, x []float64, ld int, y []float64, row int, col int, k int)
+
 // reverse64AVX512 sets z to the elements of x, the last one first.
 //
 //go:noescape
@@ -1281,6 +1321,10 @@ func table32AVX512() *table[float32] {
 	t.lines[7] = line128Of32AVX512
 	t.transpose = transposeOf32AVX512
 	t.slivers.cols = slivers32Of32AVX512
+	t.thin[0] = thin[float32]{rows: 32, add: thin1Of32AVX512}
+	t.thin[1] = thin[float32]{rows: 32, add: thin2Of32AVX512}
+	t.thin[2] = thin[float32]{rows: 32, add: thin3Of32AVX512}
+	t.thin[3] = thin[float32]{rows: 32, add: thin4Of32AVX512}
 	t.reverse = reverse32AVX512
 	t.twice = twice32AVX512
 	t.addSeconds = addSeconds32AVX512
@@ -1395,6 +1439,10 @@ func table64AVX512() *table[float64] {
 	t.lines[7] = line64Of64AVX512
 	t.transpose = transposeOf64AVX512
 	t.slivers.cols = slivers16Of64AVX512
+	t.thin[0] = thin[float64]{rows: 16, add: thin1Of64AVX512}
+	t.thin[1] = thin[float64]{rows: 16, add: thin2Of64AVX512}
+	t.thin[2] = thin[float64]{rows: 16, add: thin3Of64AVX512}
+	t.thin[3] = thin[float64]{rows: 16, add: thin4Of64AVX512}
 	t.reverse = reverse64AVX512
 	t.twice = twice64AVX512
 	t.addSeconds = addSeconds64AVX512

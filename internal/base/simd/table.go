@@ -37,6 +37,8 @@ type table[T Float] struct {
 	dots func(z, x, y []T, ld int, more bool)
 	// few is Few. It is for no rows where tiles take less time.
 	few few[T]
+	// thin are Thin for as many columns as the place says, and one more. They are nil where tiles do it.
+	thin [4]thin[T]
 	// slivers copy n rows into count lists of as many elements as the larger tiles have columns, or rows.
 	// They are nil where Go does it.
 	slivers struct {

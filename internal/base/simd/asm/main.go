@@ -54,6 +54,7 @@ func (s *set) write(folder string) error {
 		m.folds()
 		m.gathers()
 		m.tiles()
+		m.thin()
 		m.moves()
 		m.sumAt()
 		m.minimal()
