@@ -491,11 +491,11 @@ func (c *compiler[T]) folded(r *term.Reduction) func(s *state[T], visit func(fir
 }
 
 // fails reports whether the evaluation of a value may fail: by a division by 0, or by an access out of
-// bounds without another value there.
+// bounds.
 func fails(n *term.Term) bool {
 	found := dividesByZero(n)
 	n.Walk(func(m *term.Term) {
-		found = found || m.Op == term.Reduce || m.Op == term.Element && (m.Read.Else == nil && len(accessOf(m.Read).open) > 0 || m.Read.Which != nil)
+		found = found || m.Op == term.Reduce || m.Op == term.Element && (len(accessOf(m.Read).open) > 0 || m.Read.Which != nil)
 	})
 	return found
 }
