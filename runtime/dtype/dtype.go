@@ -120,6 +120,18 @@ func (t Type) IsFloat() bool { return t.info().class == classFloat }
 // IsInteger reports whether t holds integers, signed or not.
 func (t Type) IsInteger() bool { return t.info().class == classInt }
 
+// Bounds returns the least and the greatest value of an integer type of 8 to 32 bits. ok is false for other types.
+func (t Type) Bounds() (least, most int64, ok bool) {
+	bits := 8 * t.Size()
+	switch t {
+	case I8, I16, I32:
+		return -1 << (bits - 1), 1<<(bits-1) - 1, true
+	case U8, U16, U32:
+		return 0, 1<<bits - 1, true
+	}
+	return 0, 0, false
+}
+
 // Names returns the names of all element types, in declaration order.
 func Names() []string {
 	var names []string

@@ -93,6 +93,29 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+func TestBounds(t *testing.T) {
+	for i := range infos {
+		typ := Type(i)
+		least, most, ok := typ.Bounds()
+		if want := typ.IsInteger() && typ.Size() > 0 && typ.Size() < 8; ok != want {
+			t.Errorf("%v has bounds: got %v, want %v", typ, ok, want)
+		}
+		if !ok {
+			continue
+		}
+		var b [8]byte
+		for _, v := range []int64{least, most} {
+			typ.PutFloat64(b[:], float64(v))
+			if got := typ.Float64(b[:]); got != float64(v) {
+				t.Errorf("%v holds %d as %v", typ, v, got)
+			}
+		}
+		if values := most - least + 1; values != 1<<(8*typ.Size()) {
+			t.Errorf("%v has %d values from %d to %d", typ, values, least, most)
+		}
+	}
+}
+
 func TestFormat(t *testing.T) {
 	if got := Format([]Type{F32, I64, Bool}); got != "f32, i64, bool" {
 		t.Errorf("Format = %q", got)

@@ -34,11 +34,8 @@ func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) fun
 // identities of max and min. ok is false if no mapping is needed. A value that cannot be such an identity is
 // not mapped.
 func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
-	i := integersOf[T](c.tensors[st.target].Type)
-	if i == nil {
-		return 0, 0, false
-	}
-	least, most, ok = i.bounds()
+	from, to, ok := c.tensors[st.target].Type.Bounds()
+	least, most = int(from), int(to)
 	ends := program.EndsOf(st.value, c.extremes, nil)
 	if !ends.Least {
 		least = math.MinInt

@@ -40,8 +40,6 @@ type integerStorage[T simd.Float] interface {
 	// scatterWholes is putWholes for elements at places, in order. It skips elements with a negative place.
 	// adds says that join adds.
 	scatterWholes(b *block[T], places, x []int, adds bool, join func(x, y int) int)
-	// bounds returns the least and the greatest value of the type. ok is false for types of 64 bits.
-	bounds() (least, most int, ok bool)
 }
 
 // storageOf returns the storage of a type. It returns nil for types that loops cannot access.
@@ -174,17 +172,6 @@ func (wholes[T, U]) scatterWholes(b *block[T], places, x []int, adds bool, join 
 			to[k] = U(x[i])
 		}
 	}
-}
-
-func (wholes[T, U]) bounds() (least, most int, ok bool) {
-	bits := 8 * unsafe.Sizeof(U(0))
-	if bits == 64 {
-		return 0, 0, false
-	}
-	if zero := U(0); zero-1 < zero {
-		return -1 << (bits - 1), 1<<(bits-1) - 1, true
-	}
-	return 0, 1<<bits - 1, true
 }
 
 // float32s is the storage of float32.

@@ -457,8 +457,7 @@ func (f *integerCompiler[T]) converted(n *term.Term, k int) {
 	case dtype.U64: // and greater numbers one by one: they have other bits than int
 		least, end = 0, 1<<63
 	default:
-		if i := integersOf[T](n.Func.To); i != nil {
-			lo, hi, _ := i.bounds()
+		if lo, hi, ok := n.Func.To.Bounds(); ok {
 			least, end = float64(lo), float64(hi+1)
 		}
 	}

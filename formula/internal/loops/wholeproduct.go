@@ -100,7 +100,8 @@ func elementRange(n *term.Term, tensors []Tensor) algebra.Interval {
 	case t.Type == dtype.Bool:
 		out.Lo, out.Hi = 0, 1
 	case t.Type.IsInteger() && t.Type.Size() <= 2:
-		out.Lo, out.Hi, _ = integersOf[float64](t.Type).bounds()
+		least, most, _ := t.Type.Bounds()
+		out.Lo, out.Hi = int(least), int(most)
 	default:
 		return algebra.Interval{}
 	}
