@@ -2,7 +2,7 @@ package formula
 
 import (
 	"github.com/opgen/opgen/formula/derive"
-	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 )
@@ -47,7 +47,7 @@ func (l *layout) copied(statements []*program.Statement, t int) []*program.State
 		of := *l.program.Tensors[first+i]
 		of.Slot, of.Old, of.Given = -1, -1, true
 		id := l.add(&of)
-		l.tensors[id] = loops.Tensor{Memory: id, Local: true, Type: l.tensors[first+i].Type}
+		l.tensors[id] = rewrite.Tensor{Memory: id, Local: true, Type: l.tensors[first+i].Type}
 		s := l.fill(id)
 		s.Value = &term.Term{Op: term.Element, Kind: of.Kind, Read: &term.Read{Tensor: first + i, Count: 1, Idx: s.Left.Idx, Ext: s.Left.Ext, Text: of.Name}}
 		out = append(out, s)

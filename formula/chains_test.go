@@ -11,6 +11,7 @@ import (
 
 	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -95,7 +96,7 @@ func compareReverse(t *testing.T, text string, rows, cols int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tensors, memory := make([]loops.Tensor, len(g.Program.Tensors)), make([][]byte, len(g.Program.Tensors))
+	tensors, memory := make([]rewrite.Tensor, len(g.Program.Tensors)), make([][]byte, len(g.Program.Tensors))
 	random := rand.New(rand.NewPCG(1, 2))
 	ref := (&compiled{p, compile(p)}).newMemory()
 	fill := func(i int, least float64) []float64 {
@@ -107,7 +108,7 @@ func compareReverse(t *testing.T, text string, rows, cols int) {
 		return out
 	}
 	for i := range tensors {
-		tensors[i] = loops.Tensor{Type: dtype.F64, Memory: i, Local: i != x && i != y && i != g.Of[x] && i != g.Of[y]}
+		tensors[i] = rewrite.Tensor{Type: dtype.F64, Memory: i, Local: i != x && i != y && i != g.Of[x] && i != g.Of[y]}
 	}
 	ref.tensors[x].real, ref.computed[x] = fill(x, 0.99), true
 	ref.grads[y] = fill(g.Of[y], -0.01)

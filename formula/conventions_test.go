@@ -10,6 +10,7 @@ import (
 
 	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -183,14 +184,14 @@ func gradientsOf(t *testing.T, text string, typ dtype.Type, rows, cols int, x, w
 func loopsOf(t *testing.T, g *derive.Gradient, typ dtype.Type, m *memory) [][]float64 {
 	t.Helper()
 	p := g.Program
-	tensors := make([]loops.Tensor, len(p.Tensors))
+	tensors := make([]rewrite.Tensor, len(p.Tensors))
 	memory := make([][]byte, len(tensors))
 	ends := map[int]bool{}
 	for _, id := range g.Of {
 		ends[id] = true
 	}
 	for i, l := range p.Tensors {
-		tensors[i] = loops.Tensor{Type: typ, Memory: i, Local: l.Given && l.Slot < 0 && !ends[i]}
+		tensors[i] = rewrite.Tensor{Type: typ, Memory: i, Local: l.Given && l.Slot < 0 && !ends[i]}
 		switch l.Kind {
 		case term.Integer:
 			tensors[i].Type = dtype.I64

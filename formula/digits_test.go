@@ -11,6 +11,7 @@ import (
 
 	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -56,12 +57,12 @@ func computed(t *testing.T, text string, typ dtype.Type, rows, cols int, given m
 	for _, g := range of {
 		gradients[g] = true
 	}
-	tensors := make([]loops.Tensor, len(p.Tensors))
+	tensors := make([]rewrite.Tensor, len(p.Tensors))
 	for i, l := range p.Tensors {
-		tensors[i] = loops.Tensor{Type: typ, Memory: i}
+		tensors[i] = rewrite.Tensor{Type: typ, Memory: i}
 		switch {
 		case l.Given && l.Slot < 0 && !gradients[i]:
-			tensors[i] = loops.Tensor{Memory: i, Local: true}
+			tensors[i] = rewrite.Tensor{Memory: i, Local: true}
 		case l.Kind == term.Integer:
 			tensors[i].Type = dtype.I64
 		case l.Kind == term.Boolean:

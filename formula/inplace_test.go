@@ -10,6 +10,7 @@ import (
 
 	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -73,7 +74,7 @@ func compareInPlace(t *testing.T, p *program.Program, statements []*program.Stat
 		given[s.Target], added[s.Target] = true, added[s.Target] || s.Add
 	}
 	results := slices.Collect(maps.Values(of))
-	tensors := make([]loops.Tensor, len(p.Tensors))
+	tensors := make([]rewrite.Tensor, len(p.Tensors))
 	for i, l := range p.Tensors {
 		if l.Old >= 0 {
 			return 0
@@ -86,7 +87,7 @@ func compareInPlace(t *testing.T, p *program.Program, statements []*program.Stat
 		case given[i] && l.Kind == term.Real && rng.IntN(3) == 0:
 			typ = dtype.F64
 		}
-		tensors[i] = loops.Tensor{Type: typ, Memory: i, Local: local}
+		tensors[i] = rewrite.Tensor{Type: typ, Memory: i, Local: local}
 	}
 	at, o := loops.Time{Run: op.NextRun()}, loops.Options{Steps: rng.IntN(3)}
 	want, begin := runShared(p, statements, tensors, o, at, nil, rng)
@@ -130,7 +131,7 @@ func compareInPlace(t *testing.T, p *program.Program, statements []*program.Stat
 
 // runShared runs statements in loops and returns all tensors, or nil if loops do not support the statements
 // or fail. begin holds the initial contents of tensors; a nil entry means random numbers.
-func runShared(p *program.Program, statements []*program.Statement, tensors []loops.Tensor, o loops.Options, at loops.Time, begin [][]byte,
+func runShared(p *program.Program, statements []*program.Statement, tensors []rewrite.Tensor, o loops.Options, at loops.Time, begin [][]byte,
 	rng *rand.Rand) (memory, before [][]byte) {
 	q := *p
 	q.Tensors = slices.Clone(p.Tensors)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -291,7 +292,7 @@ func (l *layout) complete(kept []*program.Statement) []*program.Statement {
 	}
 	for t, old := range l.program.Tensors {
 		if old.Old >= 0 && l.late(out, t, old.Old) {
-			l.tensors[t] = loops.Tensor{Memory: t, Local: true, Type: l.tensors[old.Old].Type}
+			l.tensors[t] = rewrite.Tensor{Memory: t, Local: true, Type: l.tensors[old.Old].Type}
 			s := l.fill(t)
 			s.Value = &term.Term{Op: term.Element, Kind: old.Kind, Read: &term.Read{Tensor: old.Old, Count: 1, Idx: s.Left.Idx, Ext: s.Left.Ext, Text: old.Name}}
 			first = append(first, s)

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
@@ -49,9 +50,9 @@ func TestMaskedProductsAreAdded(t *testing.T) {
 		t.Fatal(err)
 	}
 	values := map[string][]float64{"x": {0, 2, 3, 4}, "w": {math.Inf(1), 5, 6, 7}, "y": {100, 200, 300, 400}}
-	tensors, memory := make([]loops.Tensor, len(p.Tensors)), make([][]byte, len(p.Tensors))
+	tensors, memory := make([]rewrite.Tensor, len(p.Tensors)), make([][]byte, len(p.Tensors))
 	for i, l := range p.Tensors {
-		tensors[i] = loops.Tensor{Type: dtype.F64, Memory: i, Add: l.Name == "y"}
+		tensors[i] = rewrite.Tensor{Type: dtype.F64, Memory: i, Add: l.Name == "y"}
 		if v := values[l.Name]; v != nil {
 			memory[i] = unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 8*len(v))
 		}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -74,9 +75,9 @@ func TestLoopsByElement(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tensors, memory := make([]loops.Tensor, len(p.Tensors)), make([][]byte, len(p.Tensors))
+		tensors, memory := make([]rewrite.Tensor, len(p.Tensors)), make([][]byte, len(p.Tensors))
 		for i, l := range p.Tensors {
-			tensors[i] = loops.Tensor{Type: dtype.F32, Memory: i}
+			tensors[i] = rewrite.Tensor{Type: dtype.F32, Memory: i}
 			if l.Kind == term.Integer {
 				tensors[i].Type = dtype.I64
 			}

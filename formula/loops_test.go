@@ -14,6 +14,7 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -432,9 +433,9 @@ func compareProgram(t *testing.T, p *program.Program, typ dtype.Type, cols int, 
 	if len(p.Statements) == 0 {
 		t.Fatal("the formula gives nothing that a slot needs")
 	}
-	tensors := make([]loops.Tensor, len(p.Tensors))
+	tensors := make([]rewrite.Tensor, len(p.Tensors))
 	for i, l := range p.Tensors {
-		tensors[i] = loops.Tensor{Type: typ, Memory: i, Local: l.Given && l.Slot < 0 && len(l.Name) < 5}
+		tensors[i] = rewrite.Tensor{Type: typ, Memory: i, Local: l.Given && l.Slot < 0 && len(l.Name) < 5}
 		if l.Kind == term.Integer {
 			tensors[i].Type = dtype.I64
 		}

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/formula/derive"
-	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/oracle"
@@ -42,7 +42,7 @@ func compareWithin(t *testing.T, text string, typ dtype.Type, rows, cols int, to
 
 // compareTensors compares the tensors in memory with those of the interpreter. It describes the first
 // difference in each tensor that differs.
-func compareTensors(p *program.Program, tensors []loops.Tensor, memory [][]byte, ref *memory, typ dtype.Type, tolerance float64) (out []string) {
+func compareTensors(p *program.Program, tensors []rewrite.Tensor, memory [][]byte, ref *memory, typ dtype.Type, tolerance float64) (out []string) {
 	for i, l := range p.Tensors[:len(tensors)] {
 		if !l.Given || tensors[i].Local {
 			continue

@@ -11,6 +11,7 @@ import (
 
 	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -65,9 +66,9 @@ func compareParts(t *testing.T, p *program.Program, typ dtype.Type, bounds func(
 	for _, o := range []loops.Options{{}, {Steps: 1}, {Steps: 2 + rng.IntN(3)}, {Steps: 1, ByElement: true}, {Steps: 2, ByElement: true}, {Steps: 3 + rng.IntN(9), ByElement: true}, {Ordered: true}} {
 		q := *p
 		q.Tensors = slices.Clone(p.Tensors)
-		tensors := make([]loops.Tensor, len(q.Tensors))
+		tensors := make([]rewrite.Tensor, len(q.Tensors))
 		for i, l := range q.Tensors {
-			tensors[i] = loops.Tensor{Type: map[term.Kind]dtype.Type{term.Real: typ, term.Integer: dtype.I64, term.Boolean: dtype.Bool}[l.Kind], Memory: i, Local: l.Given && l.Slot < 0 && rng.IntN(3) > 0}
+			tensors[i] = rewrite.Tensor{Type: map[term.Kind]dtype.Type{term.Real: typ, term.Integer: dtype.I64, term.Boolean: dtype.Bool}[l.Kind], Memory: i, Local: l.Given && l.Slot < 0 && rng.IntN(3) > 0}
 			if tensors[i].Local && slices.ContainsFunc(q.Statements, func(s *program.Statement) bool { return s.Target == i && s.Add }) {
 				tensors[i].Local = false // nothing sets its elements to 0 before
 			}
@@ -94,7 +95,7 @@ func compareParts(t *testing.T, p *program.Program, typ dtype.Type, bounds func(
 type partsOf struct {
 	t       *testing.T
 	code    loops.Code
-	tensors []loops.Tensor
+	tensors []rewrite.Tensor
 	program *program.Program
 	rng     *rand.Rand
 	options loops.Options

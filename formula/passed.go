@@ -3,7 +3,7 @@ package formula
 import (
 	"slices"
 
-	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/task"
@@ -29,7 +29,7 @@ func (l *layout) placePassed() {
 	for i, t := range l.program.Tensors {
 		if t.Passed != nil {
 			typ := program.ElementType(t.Kind)
-			l.tensors[i] = loops.Tensor{Type: typ, Memory: i}
+			l.tensors[i] = rewrite.Tensor{Type: typ, Memory: i}
 			l.memory[i] = make([]byte, count(t)*typ.Size())
 			l.given[i] = true
 		}

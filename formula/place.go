@@ -4,7 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -20,7 +20,7 @@ type layout struct {
 	program  *program.Program
 	between  map[int]int // tensor -> its gradient, for intermediate values of the task
 	task     int
-	tensors  []loops.Tensor
+	tensors  []rewrite.Tensor
 	memory   [][]byte
 	given    []bool // by tensor: whether the task reads the elements as input
 	wanted   []bool // by tensor: whether the task must compute the elements
@@ -54,10 +54,10 @@ func (l *layout) buffer(slot, number int, grad bool) task.Buffer {
 // place binds the tensors of the program to the memory of the task's parameters.
 func (l *layout) place(gradients map[int]int) {
 	n := len(l.program.Tensors)
-	l.tensors, l.memory = make([]loops.Tensor, n), make([][]byte, n)
+	l.tensors, l.memory = make([]rewrite.Tensor, n), make([][]byte, n)
 	l.given, l.wanted = make([]bool, n), make([]bool, n)
 	for i := range n {
-		l.tensors[i] = loops.Tensor{Memory: i, Local: true}
+		l.tensors[i] = rewrite.Tensor{Memory: i, Local: true}
 	}
 	l.places = map[int]bufferPlace{}
 	for param, p := range l.kernel.signature.Params {
@@ -77,7 +77,7 @@ func (l *layout) place(gradients map[int]int) {
 				}
 				t = g
 			}
-			l.tensors[t] = loops.Tensor{Type: b.Type, Memory: t, Add: p.Grad && p.Perm.Writes() && b.Mode == tensor.Accumulate}
+			l.tensors[t] = rewrite.Tensor{Type: b.Type, Memory: t, Add: p.Grad && p.Perm.Writes() && b.Mode == tensor.Accumulate}
 			if bound, bounded := l.accessor.Resolved.Bound(p.Slot); bounded && !bound.HasExcept && !p.Grad && !p.Perm.Writes() {
 				l.tensors[t].Below = bound.Below
 			}
@@ -148,7 +148,7 @@ func (l *layout) share() {
 
 // add adds a tensor to the program, and returns its number.
 func (l *layout) add(t *program.Local) int {
-	l.tensors = append(l.tensors, loops.Tensor{})
+	l.tensors = append(l.tensors, rewrite.Tensor{})
 	l.memory = append(l.memory, nil)
 	l.given, l.wanted = append(l.given, false), append(l.wanted, false)
 	return l.program.Add(t)

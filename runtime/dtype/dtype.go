@@ -120,7 +120,8 @@ func (t Type) IsFloat() bool { return t.info().class == classFloat }
 // IsInteger reports whether t holds integers, signed or not.
 func (t Type) IsInteger() bool { return t.info().class == classInt }
 
-// Bounds returns the least and the greatest value of an integer type of 8 to 32 bits. ok is false for other types.
+// Bounds returns the least and the greatest value of an integer type of 8 to 32 bits. ok is false for other
+// types.
 func (t Type) Bounds() (least, most int64, ok bool) {
 	bits := 8 * t.Size()
 	switch t {

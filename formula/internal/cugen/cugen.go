@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -71,7 +72,7 @@ type Bounded struct {
 // local is aligned to 16 bytes. bounded lists inputs whose elements are checked. folds lists outputs into
 // whose old contents results are reduced. name is the prefix of kernel names. Matrix products with at least
 // least rows, columns and terms are tiled. Compile returns an error if a statement has no device code.
-func Compile(name string, p *program.Program, statements []*program.Statement, tensors []loops.Tensor, aligned func(tensor int) bool, bounded []Bounded, folds []Into, least int) (*Code, error) {
+func Compile(name string, p *program.Program, statements []*program.Statement, tensors []rewrite.Tensor, aligned func(tensor int) bool, bounded []Bounded, folds []Into, least int) (*Code, error) {
 	parts, all, own, err := loops.Parts(p, statements, tensors)
 	if err != nil {
 		return nil, err
@@ -195,7 +196,7 @@ func noUnsigned(n *term.Term) error {
 type generator struct {
 	name    string
 	p       *program.Program
-	tensors []loops.Tensor
+	tensors []rewrite.Tensor
 	own     dtype.Type           // compute type of real numbers
 	exacts  map[int]bool         // local float64 tensors whose values are integers
 	ends    map[int]program.Ends // identities of max and min in integer tensors
@@ -351,7 +352,7 @@ func (g *generator) alone(n *loops.Nest) error {
 func box(vars []*term.Variable) int {
 	n := 1
 	for _, v := range vars {
-		if !loops.IsOpen(v) {
+		if !rewrite.IsOpen(v) {
 			n *= loops.Extent(v)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/formula/internal/golden"
-	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -16,9 +16,9 @@ func TestCode(t *testing.T) {
 		if err != nil {
 			return "", err
 		}
-		tensors := make([]loops.Tensor, len(p.Tensors))
+		tensors := make([]rewrite.Tensor, len(p.Tensors))
 		for i, l := range p.Tensors {
-			tensors[i] = loops.Tensor{Type: dtype.F32, Memory: i, Local: l.Slot < 0}
+			tensors[i] = rewrite.Tensor{Type: dtype.F32, Memory: i, Local: l.Slot < 0}
 			if l.Slot >= 0 {
 				tensors[i].Type = u.Slots[l.Slot].Tensors[l.Number].Type
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/cname"
@@ -412,7 +413,7 @@ func (f *function) scatter(n *loops.Nest) {
 	s := n.Statements[0]
 	var own, inner []*term.Variable
 	for _, v := range n.Vars {
-		if !loops.IsOpen(v) && slices.ContainsFunc(s.Left.Idx, func(x *term.Term) bool { return x.Op == term.Index && x.Var == v }) {
+		if !rewrite.IsOpen(v) && slices.ContainsFunc(s.Left.Idx, func(x *term.Term) bool { return x.Op == term.Index && x.Var == v }) {
 			own = append(own, v)
 		} else {
 			inner = append(inner, v)
@@ -458,7 +459,7 @@ const fewThreads = 1 << 12
 func turns(vars []*term.Variable) int {
 	n := 1
 	for _, v := range vars {
-		_, most, known := loops.Bounds(v.Hi)
+		_, most, known := rewrite.Bounds(v.Hi)
 		if !known {
 			most = fewThreads
 		}
@@ -492,8 +493,8 @@ func (f *function) loop(v *term.Variable) {
 	name := f.unique(v.Name)
 	f.names[v] = name
 	typ := "long long"
-	if _, most, known := loops.Bounds(v.Hi); known && most <= math.MaxInt32 {
-		if least, _, known := loops.Bounds(v.Lo); known && least > math.MinInt32 {
+	if _, most, known := rewrite.Bounds(v.Hi); known && most <= math.MaxInt32 {
+		if least, _, known := rewrite.Bounds(v.Lo); known && least > math.MinInt32 {
 			typ = "int"
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -146,7 +147,7 @@ var libraryTypes = map[[2]dtype.Type]bool{
 // contiguous.
 func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term.Variable) bool {
 	linear, known := true, [3]bool{}
-	m.Offset, linear = loops.Offset(r)
+	m.Offset, linear = rewrite.Offset(r)
 	m.Down, known[0] = strideOf(r, down)
 	m.Right, known[1] = strideOf(r, right)
 	m.Next, known[2] = strideOf(r, next)
@@ -161,7 +162,7 @@ func (f *function) matrix(m *gpu.Matrix, r *term.Read, down, right, next []*term
 func strideOf(r *term.Read, vars []*term.Variable) (elements int, known bool) {
 	after := 1 // product of the inner extents
 	for i := len(vars) - 1; i >= 0; i-- {
-		s, known := loops.Stride(r, vars[i])
+		s, known := rewrite.Stride(r, vars[i])
 		switch {
 		case !known:
 			return 0, false
@@ -219,7 +220,7 @@ func alongSum(x *term.Term, sum []*term.Variable) bool {
 		if n.Op != term.Element {
 			return
 		}
-		if s, known := loops.Stride(n.Read, sum[len(sum)-1]); known && s == 1 {
+		if s, known := rewrite.Stride(n.Read, sum[len(sum)-1]); known && s == 1 {
 			own = true
 		}
 	})

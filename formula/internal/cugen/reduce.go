@@ -3,7 +3,7 @@ package cugen
 import (
 	"fmt"
 
-	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -268,13 +268,13 @@ func contiguous(r *term.Reduction, vars []*term.Variable) bool {
 		if n.Op != term.Element {
 			return
 		}
-		if s, known := loops.Stride(n.Read, r.Vars[len(r.Vars)-1]); known && s == 1 {
+		if s, known := rewrite.Stride(n.Read, r.Vars[len(r.Vars)-1]); known && s == 1 {
 			own++
 		}
 		if len(vars) == 0 {
 			return
 		}
-		if s, known := loops.Stride(n.Read, vars[len(vars)-1]); known && s == 1 {
+		if s, known := rewrite.Stride(n.Read, vars[len(vars)-1]); known && s == 1 {
 			result++
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -33,7 +34,7 @@ func (n *rowNest) folds() bool { return n.Statements[0].Value.Op == term.Reduce 
 func (g *generator) rowsOf(nests []*loops.Nest) []*rowNest {
 	first := nests[0]
 	rows := box(first.Vars)
-	if rows <= leastRows || first.Statements[0].Value.Op != term.Reduce || slices.ContainsFunc(first.Vars, loops.IsOpen) {
+	if rows <= leastRows || first.Statements[0].Value.Op != term.Reduce || slices.ContainsFunc(first.Vars, rewrite.IsOpen) {
 		return nil
 	}
 	var group []*rowNest
@@ -76,7 +77,7 @@ func teamOfRows(nests []*rowNest) (t team, most int) {
 // rowNest returns n with the number of its outer indices, whose iterations number exactly rows. It returns
 // nil if n has no such indices or cannot be fused.
 func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
-	if slices.ContainsFunc(n.Vars, loops.IsOpen) {
+	if slices.ContainsFunc(n.Vars, rewrite.IsOpen) {
 		return nil
 	}
 	outer, have := 0, 1
@@ -89,7 +90,7 @@ func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 	}
 	x, folded := &rowNest{n, outer}, n.Statements[0].Value.Reduction
 	for _, s := range n.Statements {
-		if s.Guard != nil || s.Add || s.Left.Which != nil || len(loops.Open(s.Left)) > 0 {
+		if s.Guard != nil || s.Add || s.Left.Which != nil || len(rewrite.Open(s.Left)) > 0 {
 			return nil
 		}
 		r := s.Value.Reduction
@@ -123,7 +124,7 @@ func (g *generator) rowByRow(nests []*rowNest) bool {
 			if !written[memory] {
 				return
 			}
-			stride, first, last, known := loops.Row(r, n.Vars[:n.outer])
+			stride, first, last, known := rewrite.Row(r, n.Vars[:n.outer])
 			if have, ok := strides[memory]; ok && have != stride {
 				known = false
 			}

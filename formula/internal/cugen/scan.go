@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/gpu"
@@ -25,8 +26,8 @@ func (f *function) scan(n *loops.Nest) bool {
 		return false
 	}
 	how, ok := f.foldOf(r.Kind, kindOf(s.Value))
-	least, _, known := loops.Bounds(t.Lo)
-	_, most, ends := loops.Bounds(t.Hi)
+	least, _, known := rewrite.Bounds(t.Lo)
+	_, most, ends := rewrite.Bounds(t.Hi)
 	at := slices.Index(n.Vars, t.Present)
 	if !ok || !known || !ends || at < 0 || r.Kind == reduction.Mean || min(most-least, loops.Extent(t.Present)) < leastScan {
 		return false

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -24,12 +25,12 @@ type turn struct {
 
 // turned returns a description of the statement if it transposes and is large enough, or nil.
 func turned(vars []*term.Variable, statements []*loops.Nested) *turn {
-	if len(statements) != 1 || len(vars) < 2 || box(vars) < leastTurn || slices.ContainsFunc(vars, loops.IsOpen) || statements[0].Guard != nil {
+	if len(statements) != 1 || len(vars) < 2 || box(vars) < leastTurn || slices.ContainsFunc(vars, rewrite.IsOpen) || statements[0].Guard != nil {
 		return nil
 	}
 	s := statements[0]
 	t := &turn{last: vars[len(vars)-1]}
-	if n, known := loops.Stride(s.Left, t.last); !known || n != 1 || loops.Extent(t.last) < turnSide {
+	if n, known := rewrite.Stride(s.Left, t.last); !known || n != 1 || loops.Extent(t.last) < turnSide {
 		return nil
 	}
 	plain := true
@@ -38,12 +39,12 @@ func turned(vars []*term.Variable, statements []*loops.Nested) *turn {
 		if n.Op != term.Element {
 			return
 		}
-		along, known := loops.Stride(n.Read, t.last)
-		if _, linear := loops.Offset(n.Read); !linear || !known || along == 0 || along == 1 {
+		along, known := rewrite.Stride(n.Read, t.last)
+		if _, linear := rewrite.Offset(n.Read); !linear || !known || along == 0 || along == 1 {
 			return
 		}
 		for _, v := range vars[:len(vars)-1] {
-			if beside, known := loops.Stride(n.Read, v); known && beside == 1 && loops.Extent(v) >= turnSide {
+			if beside, known := rewrite.Stride(n.Read, v); known && beside == 1 && loops.Extent(v) >= turnSide {
 				plain = plain && t.read == nil
 				t.read, t.down = n.Read, v
 			}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -243,7 +244,7 @@ func (f *function) converted(n *term.Term) string {
 
 // narrow reports whether an integer and all its subterms fit 32 bits.
 func narrow(n *term.Term) bool {
-	lo, hi, known := loops.Bounds(n)
+	lo, hi, known := rewrite.Bounds(n)
 	if !known || lo < math.MinInt32 || hi > math.MaxInt32 || n.Op == term.Reduce || n.Op == term.Element || n.Op == term.Step {
 		return false
 	}
@@ -330,7 +331,7 @@ func (f *function) operation(op term.Op, n *term.Term, x, y string) string {
 		return "0"
 	}
 	d, known := n.Args[1].Known()
-	lo, _, bounded := loops.Bounds(n.Args[0])
+	lo, _, bounded := rewrite.Bounds(n.Args[0])
 	if known && term.Divisor(op, d) {
 		sign := map[term.Op]string{term.Quotient: "/", term.Truncate: "/", term.Modulo: "%"}[op]
 		if op == term.Truncate || bounded && lo >= 0 && narrow(n.Args[0]) { // wider operands may wrap around
@@ -461,7 +462,7 @@ func (f *function) choice(n *term.Term, typ string, write func(*term.Term) strin
 // place returns C expressions for the offset of an access, in elements, and for the condition that the access
 // is in bounds. The condition is "" if it always holds.
 func (f *function) place(r *term.Read) (at, inside string) {
-	open := loops.Open(r)
+	open := rewrite.Open(r)
 	idx := make([]string, len(r.Idx))
 	var tests []string
 	for i, x := range r.Idx {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -36,7 +37,7 @@ type access struct {
 
 // wideOf returns how statements are vectorized, or nil if a vector is illegal or does not pay.
 func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wide {
-	if len(vars) == 0 || box(vars) < leastWide || slices.ContainsFunc(vars, loops.IsOpen) {
+	if len(vars) == 0 || box(vars) < leastWide || slices.ContainsFunc(vars, rewrite.IsOpen) {
 		return nil
 	}
 	w := &wide{last: vars[len(vars)-1], vars: vars}
@@ -61,7 +62,7 @@ func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wi
 		}
 	}
 	for _, r := range slices.Concat(writes, reads) {
-		if s, known := loops.Stride(r, w.last); known && s == 0 && !slices.Contains(writes, r) {
+		if s, known := rewrite.Stride(r, w.last); known && s == 0 && !slices.Contains(writes, r) {
 			continue
 		}
 		size = max(size, f.tensors[r.Tensor].Type.Size())
@@ -76,7 +77,7 @@ func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wi
 		}
 	}
 	for _, r := range reads {
-		if s, known := loops.Stride(r, w.last); (!known || s != 0 || r.Which != nil) && !f.neighbors(w, r) {
+		if s, known := rewrite.Stride(r, w.last); (!known || s != 0 || r.Which != nil) && !f.neighbors(w, r) {
 			return nil
 		}
 	}
@@ -86,12 +87,12 @@ func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wi
 
 // neighbors reports whether the access has stride 1 along the vectorized index and is aligned to the vector.
 func (f *function) neighbors(w *wide, r *term.Read) bool {
-	base, linear := loops.Offset(r)
+	base, linear := rewrite.Offset(r)
 	if !linear || base%w.lanes != 0 || !f.aligned(r.Tensor) {
 		return false
 	}
 	for _, v := range w.vars {
-		s, known := loops.Stride(r, v)
+		s, known := rewrite.Stride(r, v)
 		if v == w.last && s != 1 || v != w.last && s%w.lanes != 0 || !known {
 			return false
 		}
@@ -105,12 +106,12 @@ func (f *function) sameElsewhere(w *wide, written *term.Read, all []*term.Read) 
 		if f.tensors[r.Tensor].Memory != f.tensors[written.Tensor].Memory {
 			continue
 		}
-		a, known := loops.Offset(written)
-		b, linear := loops.Offset(r)
+		a, known := rewrite.Offset(written)
+		b, linear := rewrite.Offset(r)
 		same := known && linear && a == b && f.tensors[r.Tensor].Type == f.tensors[written.Tensor].Type
 		for _, v := range w.vars {
-			a, known := loops.Stride(written, v)
-			b, linear := loops.Stride(r, v)
+			a, known := rewrite.Stride(written, v)
+			b, linear := rewrite.Stride(r, v)
 			same = same && known && linear && a == b
 		}
 		if !same {

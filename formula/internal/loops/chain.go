@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 )
@@ -17,8 +18,8 @@ type chain[T simd.Float] struct {
 }
 
 // chainUnit compiles a chain.
-func (k *unitCompiler[T]) chainUnit(st *statement, c *term.Chain) unit[T] {
-	u := &chain[T]{scan: scan[T]{Scan: c.Scan, present: k.place(c.Present), count: extent(c.Present), over: k.place(c.Over),
+func (k *unitCompiler[T]) chainUnit(st *rewrite.Statement, c *term.Chain) unit[T] {
+	u := &chain[T]{scan: scan[T]{Scan: c.Scan, present: k.place(c.Present), count: rewrite.Extent(c.Present), over: k.place(c.Over),
 		lo: k.integer(c.Lo), hi: k.integer(c.Hi), outer: k.loops(k.free(), c.Present)},
 		times: k.place(c.Times), from: k.integer(c.From), to: k.integer(c.To)}
 	u.in, u.x = k.countedStrip(c.Over, c.Scan.Guard, c.Value, 0)
@@ -41,7 +42,7 @@ func (k *unitCompiler[T]) countedStrip(v *term.Variable, guard, x *term.Term, ot
 
 // resultStrip returns code that stores statement st over a strip of index v, and the register from which it
 // stores.
-func (k *unitCompiler[T]) resultStrip(st *statement, v *term.Variable) (strip[T], int) {
+func (k *unitCompiler[T]) resultStrip(st *rewrite.Statement, v *term.Variable) (strip[T], int) {
 	z := newVectorizer(k.compiler, v)
 	reg := z.register(true)
 	k.accumulators = append(k.accumulators, reg)

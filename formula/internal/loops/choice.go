@@ -1,8 +1,7 @@
 package loops
 
 import (
-	"math"
-
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/shape"
@@ -47,8 +46,8 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 // compareIntegers compiles a comparison of integers, which is exact even for integers that T does not
 // represent. It returns a register of 1 and 0.
 func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
-	f := linear(n.Args[0]).plus(linear(n.Args[1]), -1)
-	if f.hidden(z.v) {
+	f := rewrite.Linear(n.Args[0]).Plus(rewrite.Linear(n.Args[1]), -1)
+	if f.Hidden(z.v) {
 		return z.compareEach(n)
 	}
 	inside, outside := 1.0, 0.0
@@ -59,21 +58,17 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 	return z.give(instruction[T]{op: opStretch, relation: n.Op, from: z.count(f, z.c.difference(n)), numbers: numbers})
 }
 
-// farthest is the greatest absolute value of a subscript or of a difference of integers; larger ones are
-// clamped. It is out of bounds of every extent.
-const farthest = math.MaxInt/2 + 1
-
 // difference returns code for the difference of a comparison's operands, clamped to [-farthest, farthest]:
 // elements of tensors may be so far apart that the difference would overflow.
 func (c *compiler[T]) difference(n *term.Term) func(*state[T]) int {
-	x, y := c.value(linear(n.Args[0])), c.value(linear(n.Args[1]))
+	x, y := c.value(rewrite.Linear(n.Args[0])), c.value(rewrite.Linear(n.Args[1]))
 	return func(s *state[T]) int {
 		a, b := x(s), y(s)
 		switch d := a - b; {
-		case a >= b && (d < 0 || d > farthest):
-			return farthest
-		case a < b && (d >= 0 || d < -farthest):
-			return -farthest
+		case a >= b && (d < 0 || d > rewrite.Farthest):
+			return rewrite.Farthest
+		case a < b && (d >= 0 || d < -rewrite.Farthest):
+			return -rewrite.Farthest
 		default:
 			return d
 		}
@@ -99,8 +94,8 @@ func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	default:
 		return 0, false
 	}
-	f := linear(c.Args[0]).plus(linear(c.Args[1]), -1)
-	if f.hidden(z.v) {
+	f := rewrite.Linear(c.Args[0]).Plus(rewrite.Linear(c.Args[1]), -1)
+	if f.Hidden(z.v) {
 		return 0, false
 	}
 	was := z.c.lenient

@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -30,7 +31,7 @@ func collapse(g *bundleGroup) []int {
 				continue
 			}
 			if d == g.depth-1 {
-				factors[i] *= extent(b.vars[d+1])
+				factors[i] *= rewrite.Extent(b.vars[d+1])
 			}
 			b.joinVars(d)
 		}
@@ -41,14 +42,14 @@ func collapse(g *bundleGroup) []int {
 
 // forms calls visit for all affine forms of a bundle. If the bundle has no reduction, subscripts that loops
 // do not check are left out: only the offset of such an access matters.
-func (b *bundle) forms(visit func(form)) {
+func (b *bundle) forms(visit func(rewrite.Form)) {
 	w := walker{visit, b.folds == nil}
 	for _, s := range b.statements {
 		if b.folds == nil {
-			w.forms(s.value)
+			w.forms(s.Value)
 		}
-		w.forms(s.guard)
-		w.parts(&term.Term{Op: term.Element, Kind: s.value.Kind, Read: s.left})
+		w.forms(s.Guard)
+		w.parts(&term.Term{Op: term.Element, Kind: s.Value.Kind, Read: s.Left})
 	}
 	for _, r := range b.folds {
 		w.forms(r.Guard)
@@ -63,18 +64,20 @@ func (b *bundle) forms(visit func(form)) {
 // joinable reports whether two loops can be coalesced: the coefficient of the outer index is that of the
 // inner one times the inner extent, in every affine form, and no range of a reduction uses either index.
 func (b *bundle) joinable(outer, inner *term.Variable) bool {
-	n, ok := extent(inner), extent(outer)*extent(inner) > 0 // offsets in tensors without elements say nothing
+	n, ok := rewrite.Extent(inner), rewrite.Extent(outer)*rewrite.Extent(inner) > 0 // offsets in tensors without elements say nothing
 	for _, r := range b.folds {
-		ok = ok && !reaches(r, outer) && !reaches(r, inner)
+		ok = ok && !rewrite.Reaches(r, outer) && !rewrite.Reaches(r, inner)
 	}
-	b.forms(func(f form) { ok = ok && f.factor(outer) == n*f.factor(inner) && !f.hidden(outer) && !f.hidden(inner) })
+	b.forms(func(f rewrite.Form) {
+		ok = ok && f.Factor(outer) == n*f.Factor(inner) && !f.Hidden(outer) && !f.Hidden(inner)
+	})
 	return ok
 }
 
 // joined returns the index of the loop into which two loops are coalesced, and the terms that replace their
 // indices.
 func joined(outer, inner *term.Variable) (*term.Variable, map[*term.Variable]*term.Term) {
-	w := &term.Variable{Name: inner.Name, Lo: term.Number(0), Hi: term.Number(extent(outer) * extent(inner))}
+	w := &term.Variable{Name: inner.Name, Lo: term.Number(0), Hi: term.Number(rewrite.Extent(outer) * rewrite.Extent(inner))}
 	return w, map[*term.Variable]*term.Term{outer: term.Number(0), inner: w.Term()}
 }
 
@@ -85,17 +88,17 @@ func (b *bundle) joinVars(d int) {
 	b.vars = append(append(vars, w), b.vars[d+2:]...)
 	for i, s := range b.statements {
 		m := *s
-		m.vars = b.vars
-		left := *numbered(s.left)
+		m.Vars = b.vars
+		left := *numbered(s.Left)
 		left.Idx = nil
-		for _, x := range numbered(s.left).Idx {
+		for _, x := range numbered(s.Left).Idx {
 			left.Idx = append(left.Idx, x.Substitute(to))
 		}
-		m.left = &left
+		m.Left = &left
 		if b.folds == nil {
-			m.value = flattened(s.value).Substitute(to)
+			m.Value = flattened(s.Value).Substitute(to)
 		}
-		m.guard = flattened(s.guard).Substitute(to)
+		m.Guard = flattened(s.Guard).Substitute(to)
 		b.statements[i] = &m
 	}
 	for i, r := range b.folds {
@@ -125,8 +128,10 @@ func (b *bundle) joinFolds() {
 				ok = ok && !v.Lo.UsesAny([]*term.Variable{outer, inner}) && !v.Hi.UsesAny([]*term.Variable{outer, inner})
 			}
 			if ok {
-				n := extent(inner)
-				check := func(f form) { ok = ok && f.factor(outer) == n*f.factor(inner) && !f.hidden(outer) && !f.hidden(inner) }
+				n := rewrite.Extent(inner)
+				check := func(f rewrite.Form) {
+					ok = ok && f.Factor(outer) == n*f.Factor(inner) && !f.Hidden(outer) && !f.Hidden(inner)
+				}
 				forms(r.Guard, check)
 				forms(r.Body, check)
 			}
@@ -161,7 +166,7 @@ func flattened(n *term.Term) *term.Term {
 // numbered returns an access whose adjacent subscripts, where they are proved to be in bounds, are replaced
 // by one row-major number.
 func numbered(r *term.Read) *term.Read {
-	a := accessOf(r)
+	a := rewrite.AccessOf(r)
 	if len(r.Idx) < 2 {
 		return r
 	}
@@ -169,13 +174,13 @@ func numbered(r *term.Read) *term.Read {
 	q.Idx, q.Ext, q.ByNumber = nil, nil, true
 	for i, x := range r.Idx {
 		last := len(q.Idx) - 1
-		if i == 0 || slices.Contains(a.open, i) || slices.Contains(a.open, i-1) {
-			q.Idx, q.Ext = append(q.Idx, x), append(q.Ext, term.Number(a.ext[i]))
+		if i == 0 || slices.Contains(a.Open, i) || slices.Contains(a.Open, i-1) {
+			q.Idx, q.Ext = append(q.Idx, x), append(q.Ext, term.Number(a.Ext[i]))
 			continue
 		}
 		before, _ := q.Ext[last].Known()
-		q.Idx[last] = term.Sum(term.Arithmetic(term.Multiply, q.Idx[last], term.Number(a.ext[i])), x)
-		q.Ext[last] = term.Number(before * a.ext[i])
+		q.Idx[last] = term.Sum(term.Arithmetic(term.Multiply, q.Idx[last], term.Number(a.Ext[i])), x)
+		q.Ext[last] = term.Number(before * a.Ext[i])
 	}
 	if len(q.Idx) == len(r.Idx) {
 		return r

@@ -3,6 +3,7 @@ package loops
 import (
 	"math"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -82,7 +83,7 @@ func (k *unitCompiler[T]) jointColumns(sums []*columnSum[T], folds []*term.Reduc
 }
 
 // columnSum compiles the reduction r of statement st, which is number number of the bundle.
-func (k *unitCompiler[T]) columnSum(st *statement, r *term.Reduction, v *term.Variable, number int) *columnSum[T] {
+func (k *unitCompiler[T]) columnSum(st *rewrite.Statement, r *term.Reduction, v *term.Variable, number int) *columnSum[T] {
 	k.wide = max(k.wide, number+1)
 	p := &columnSum[T]{kind: r.Kind, give: k.columnWriter(st, v), wide: number}
 	if argument(r) {
@@ -169,14 +170,14 @@ type columnBlock[T simd.Float] struct {
 // columnBlock returns code that reduces several rows in a strip. It returns nil if rows are long or not
 // contiguous.
 func (k *unitCompiler[T]) columnBlock(r *term.Reduction, v *term.Variable, op simd.Binary, of folding[T], first, acc int) *columnBlock[T] {
-	n, b := extent(v), body(r)
+	n, b := rewrite.Extent(v), body(r)
 	if len(r.Vars) != 1 || r.Guard != nil || n < 1 || n > stripLength/2 {
 		return nil
 	}
 	w := r.Vars[0]
 	m, known := w.Hi.Known()
 	ok := known && w.Lo.Is(0) && v.Lo.Is(0)
-	forms(b, func(f form) { ok = ok && f.factor(w) == n*f.factor(v) && !f.hidden(w) && !f.hidden(v) })
+	forms(b, func(f rewrite.Form) { ok = ok && f.Factor(w) == n*f.Factor(v) && !f.Hidden(w) && !f.Hidden(v) })
 	out := &columnBlock[T]{n: n, rows: 1, repeated: -1, first: first}
 	for 2*out.rows*n <= stripLength && out.rows < flushed {
 		out.rows *= 2
@@ -405,21 +406,21 @@ func (p *columnSum[T]) result(s *state[T], n, count int) []float64 {
 
 // columnSetter returns code that copies results of type T to the target of st. It returns nil if a store
 // needs more than a copy.
-func (k *unitCompiler[T]) columnSetter(st *statement, v *term.Variable) func(s *state[T], x []T) {
-	a, t := accessOf(st.left), k.tensors[st.target]
-	if len(a.open) > 0 || a.offset.hidden(v) || a.offset.factor(v) != 1 || st.left.Which != nil || t.Type != k.own || t.Add || st.add {
+func (k *unitCompiler[T]) columnSetter(st *rewrite.Statement, v *term.Variable) func(s *state[T], x []T) {
+	a, t := rewrite.AccessOf(st.Left), k.tensors[st.Target]
+	if len(a.Open) > 0 || a.Offset.Hidden(v) || a.Offset.Factor(v) != 1 || st.Left.Which != nil || t.Type != k.own || t.Add || st.Add {
 		return nil
 	}
-	at, id := k.value(a.offset), st.target
+	at, id := k.value(a.Offset), st.Target
 	return func(s *state[T], x []T) { copy(s.mem[id].same[at(s):], x) }
 }
 
 // columnWriter returns code that stores n float64 results along index v.
-func (k *unitCompiler[T]) columnWriter(st *statement, v *term.Variable) func(s *state[T], x []float64, n int) {
-	a, t := accessOf(st.left), k.tensors[st.target]
-	id, add := st.target, t.Add || st.add
-	if len(a.open) == 0 && !a.offset.hidden(v) && st.left.Which == nil {
-		at, f, put := k.value(a.offset), a.offset.factor(v), storageOf[T](t.Type).putReal(add)
+func (k *unitCompiler[T]) columnWriter(st *rewrite.Statement, v *term.Variable) func(s *state[T], x []float64, n int) {
+	a, t := rewrite.AccessOf(st.Left), k.tensors[st.Target]
+	id, add := st.Target, t.Add || st.Add
+	if len(a.Open) == 0 && !a.Offset.Hidden(v) && st.Left.Which == nil {
+		at, f, put := k.value(a.Offset), a.Offset.Factor(v), storageOf[T](t.Type).putReal(add)
 		if t.Type == dtype.F64 && f == 1 && !add {
 			return func(s *state[T], x []float64, n int) { i := at(s); copy(s.mem[id].f64[i:i+n], x[:n]) }
 		}
@@ -434,7 +435,7 @@ func (k *unitCompiler[T]) columnWriter(st *statement, v *term.Variable) func(s *
 			}
 		}
 	}
-	write, place := k.writer(&statement{target: st.target, left: st.left, add: st.add}), k.place(v)
+	write, place := k.writer(&rewrite.Statement{Target: st.Target, Left: st.Left, Add: st.Add}), k.place(v)
 	return func(s *state[T], x []float64, n int) {
 		first := s.vars[place]
 		for i, y := range x[:n] {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -27,7 +28,7 @@ func TestArgumentColumns(t *testing.T) {
 					best.Reduction.Guard = term.Compare(term.Less, term.RealNumber(0), elementOf(readOf(p, 2, r.Term(), c.Term())))
 				}
 				s := &program.Statement{Target: 1, Left: readOf(p, 1, c.Term()), Vars: []*term.Variable{c}, Value: best}
-				compiled, err := Compile(p, []*program.Statement{s}, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.I64, Memory: 1}, {Type: dtype.F32, Memory: 2}}, Options{})
+				compiled, err := Compile(p, []*program.Statement{s}, []rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.I64, Memory: 1}, {Type: dtype.F32, Memory: 2}}, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

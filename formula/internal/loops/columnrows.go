@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -36,38 +37,38 @@ func (k *unitCompiler[T]) directRows(r *term.Reduction, b *term.Term, v *term.Va
 	if b.Op != term.Element || b.Read.Which != nil || k.tensors[b.Read.Tensor].Type != k.own {
 		return nil
 	}
-	a, w := accessOf(b.Read), r.Vars[0]
+	a, w := rewrite.AccessOf(b.Read), r.Vars[0]
 	if len(r.Vars) > 1 {
 		return k.windowRows(r, b, a, v)
 	}
-	if len(a.offset.rest) > 0 {
+	if len(a.Offset.Rest) > 0 {
 		return k.lookedUp(r, b, a, v)
 	}
 	if r.Guard != nil {
 		return nil
 	}
-	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.open) > 0 || a.offset.factor(v) != 1 {
+	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.Open) > 0 || a.Offset.Factor(v) != 1 {
 		return nil
 	}
-	apart := a.offset.factor(w)
-	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(a.offset.plus(form{vars: []multiple{{w, 1}}}, -apart)), apart: apart}
+	apart := a.Offset.Factor(w)
+	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(a.Offset.Plus(rewrite.Form{Vars: []rewrite.Multiple{{Of: w, Factor: 1}}}, -apart)), apart: apart}
 }
 
 // windowRows is directRows for a reduction over several indices, such as those of a window, with few
 // iterations.
-func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
-	step := a.offset.factor(v)
-	if r.Guard != nil || len(a.open) > 0 || len(a.offset.rest) > 0 || b.Read.Else != nil || step < 1 || a.offset.hidden(v) {
+func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *rewrite.Access, v *term.Variable) *directRows[T] {
+	step := a.Offset.Factor(v)
+	if r.Guard != nil || len(a.Open) > 0 || len(a.Offset.Rest) > 0 || b.Read.Else != nil || step < 1 || a.Offset.Hidden(v) {
 		return nil
 	}
-	first, begins := a.offset, []int{0}
+	first, begins := a.Offset, []int{0}
 	for _, w := range r.Vars {
 		n, known := w.Hi.Known()
-		if !known || !w.Lo.Is(0) || n < 1 || n*len(begins) > mostBegins || a.offset.hidden(w) {
+		if !known || !w.Lo.Is(0) || n < 1 || n*len(begins) > mostBegins || a.Offset.Hidden(w) {
 			return nil
 		}
-		apart := a.offset.factor(w)
-		first = first.plus(form{vars: []multiple{{w, 1}}}, -apart)
+		apart := a.Offset.Factor(w)
+		first = first.Plus(rewrite.Form{Vars: []rewrite.Multiple{{Of: w, Factor: 1}}}, -apart)
 		var next []int
 		for _, from := range begins {
 			for i := range n {
@@ -80,20 +81,20 @@ func (k *unitCompiler[T]) windowRows(r *term.Reduction, b *term.Term, a *access,
 }
 
 // lookedUp is directRows for a gather whose row numbers are elements of a tensor.
-func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v *term.Variable) *directRows[T] {
-	w, p := r.Vars[0], a.offset.rest[0]
-	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.offset.rest) > 1 || len(a.open) != 1 || a.offset.factor(v) != 1 || a.offset.factor(w) != 0 ||
-		p.of.Op != term.Element || p.of.Uses(v) || p.of.Read.Which != nil || b.Read.Else != nil || !a.idx[a.open[0]].same(form{rest: []addend{{p.of, 1}}}) {
+func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *rewrite.Access, v *term.Variable) *directRows[T] {
+	w, p := r.Vars[0], a.Offset.Rest[0]
+	if _, known := w.Hi.Known(); !known || !w.Lo.Is(0) || len(a.Offset.Rest) > 1 || len(a.Open) != 1 || a.Offset.Factor(v) != 1 || a.Offset.Factor(w) != 0 ||
+		p.Of.Op != term.Element || p.Of.Uses(v) || p.Of.Read.Which != nil || b.Read.Else != nil || !a.Idx[a.Open[0]].Same(rewrite.Form{Rest: []rewrite.Addend{{Of: p.Of, Factor: 1}}}) {
 		return nil
 	}
-	at, typ := accessOf(p.of.Read), k.tensors[p.of.Read.Tensor].Type
-	if len(at.open) > 0 || len(at.offset.rest) > 0 || typ != dtype.I32 && typ != dtype.I64 {
+	at, typ := rewrite.AccessOf(p.Of.Read), k.tensors[p.Of.Read.Tensor].Type
+	if len(at.Open) > 0 || len(at.Offset.Rest) > 0 || typ != dtype.I32 && typ != dtype.I64 {
 		return nil
 	}
-	n := &lookedUp[T]{tensor: p.of.Read.Tensor, wide: typ == dtype.I64, apart: at.offset.factor(w), rows: a.ext[a.open[0]]}
-	n.first = k.value(at.offset.plus(form{vars: []multiple{{w, 1}}}, -n.apart))
+	n := &lookedUp[T]{tensor: p.Of.Read.Tensor, wide: typ == dtype.I64, apart: at.Offset.Factor(w), rows: a.Ext[a.Open[0]]}
+	n.first = k.value(at.Offset.Plus(rewrite.Form{Vars: []rewrite.Multiple{{Of: w, Factor: 1}}}, -n.apart))
 	if g := r.Guard; g != nil {
-		if g.Op != term.Unequal || !term.Identical(g.Args[0], p.of) {
+		if g.Op != term.Unequal || !term.Identical(g.Args[0], p.Of) {
 			return nil
 		}
 		var known bool
@@ -102,8 +103,8 @@ func (k *unitCompiler[T]) lookedUp(r *term.Reduction, b *term.Term, a *access, v
 		}
 		n.some = true
 	}
-	same := form{base: a.offset.base, vars: a.offset.vars}
-	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(same), apart: p.factor, number: n}
+	same := rewrite.Form{Base: a.Offset.Base, Vars: a.Offset.Vars}
+	return &directRows[T]{tensor: b.Read.Tensor, at: k.value(same), apart: p.Factor, number: n}
 }
 
 // addRows adds the first n elements of all rows to the accumulators. It returns false if a gathered row

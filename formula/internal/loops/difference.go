@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -28,9 +29,9 @@ func (z *vectorizer[T]) rest(n *term.Term) (operand[T], bool) {
 	if n.Op != term.Element || n.Kind != term.Real || z.c.own != dtype.F32 || n.Read.Which != nil || z.c.tensors[n.Read.Tensor].Type != dtype.F64 || z.c.narrow[n.Read.Tensor] {
 		return operand[T]{}, false
 	}
-	a, t := accessOf(n.Read), n.Read.Tensor
-	step := a.offset.factor(z.v)
-	if len(a.open) > 0 || a.offset.hidden(z.v) || step == 0 {
+	a, t := rewrite.AccessOf(n.Read), n.Read.Tensor
+	step := a.Offset.Factor(z.v)
+	if len(a.Open) > 0 || a.Offset.Hidden(z.v) || step == 0 {
 		return operand[T]{}, false
 	}
 	key := z.c.restKey(n)

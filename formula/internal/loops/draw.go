@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/opgen/opgen/formula/internal/jit"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/internal/base/simd/approx"
@@ -72,8 +73,8 @@ func (d *drawing) draw(n int, seed, stream, index uint64, normal bool) []float64
 
 // drawn compiles random numbers at counters with a constant stride, and returns their register.
 func (z *vectorizer[T]) drawn(n *term.Term) int {
-	f := linear(n.Args[2])
-	if n.Args[0].Uses(z.v) || n.Args[1].Uses(z.v) || n.Args[2].Kind != term.Integer || f.hidden(z.v) {
+	f := rewrite.Linear(n.Args[2])
+	if n.Args[0].Uses(z.v) || n.Args[1].Uses(z.v) || n.Args[2].Kind != term.Integer || f.Hidden(z.v) {
 		return z.lanes(n)
 	}
 	o := &draw[T]{of: n, seed: z.c.real(n.Args[0]), stream: z.c.real(n.Args[1]), counters: z.count(f, z.c.value(f))}

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -45,9 +46,9 @@ func (k *unitCompiler[T]) even(u *rows[T], r *term.Reduction, v *term.Variable) 
 	if u.sums[0].into == nil {
 		return nil
 	}
-	w, from := k.free()[len(k.free())-1], accessOf(r.Body.Read).offset
-	out := &evenRows[T]{place: k.place(w), fold: rowFolds[T](r.Kind), n: extent(v), apart: from.factor(w), together: 1}
-	if out.apart < 0 || from.hidden(w) {
+	w, from := k.free()[len(k.free())-1], rewrite.AccessOf(r.Body.Read).Offset
+	out := &evenRows[T]{place: k.place(w), fold: rowFolds[T](r.Kind), n: rewrite.Extent(v), apart: from.Factor(w), together: 1}
+	if out.apart < 0 || from.Hidden(w) {
 		return nil
 	}
 	if out.n <= stripLength {

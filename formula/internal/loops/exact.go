@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -22,16 +23,7 @@ func (z *vectorizer[T]) wider(n *term.Term) bool {
 // OfIntegers reports whether a real value depends on indices, integers, attributes and constants only, and
 // needs more than one rounding in float32. exacts are float64 temporaries of such values, which it may load.
 func OfIntegers(n *term.Term, exacts map[int]bool) bool {
-	return n.Kind == term.Real && n.Op != term.Constant && !roundsOnce(n) && ofIntegers(n, exacts)
-}
-
-// ofIntegers reports whether a value has no random number, and no real element of a tensor outside exacts.
-func ofIntegers(n *term.Term, exacts map[int]bool) bool {
-	ok := true
-	n.Walk(func(m *term.Term) {
-		ok = ok && (m.Op != term.Element || m.Kind != term.Real || m.Read.Count == 1 && exacts[m.Read.Tensor]) && m.Op != term.Step && !m.Func.Has(term.Random)
-	})
-	return ok
+	return n.Kind == term.Real && n.Op != term.Constant && !roundsOnce(n) && rewrite.OfIntegers(n, exacts)
 }
 
 // roundsOnce reports whether a value is one operation on numbers that float32 represents. Its float64 result
@@ -73,8 +65,8 @@ func single(n *term.Term) bool {
 	if n.Op == term.Choose {
 		return single(n.Args[1]) && single(n.Args[2])
 	}
-	b := linear(n).bounds()
-	return n.Kind == term.Integer && b.Known && b.Lo >= -exact32 && b.Hi <= exact32
+	b := rewrite.Linear(n).Bounds()
+	return n.Kind == term.Integer && b.Known && b.Lo >= -rewrite.Exact32 && b.Hi <= rewrite.Exact32
 }
 
 // inDouble compiles a value in float64 strips, and returns a register that holds it rounded to T.
@@ -84,7 +76,7 @@ func (z *vectorizer[T]) inDouble(n *term.Term) int {
 }
 
 // storeExact emits a store of a value that is computed in float64 strips, without rounding.
-func (z *vectorizer[T]) storeExact(t int, a *access, n *term.Term) {
+func (z *vectorizer[T]) storeExact(t int, a *rewrite.Access, n *term.Term) {
 	o := z.double(n, false)
 	o.to = z.address(t, a)
 	z.other(o, -1)
@@ -153,7 +145,7 @@ func (c *compiler[T]) strictly(n *term.Term) bool {
 	}
 	if n.Kind == term.Integer {
 		signed := true
-		reads(n, func(r *term.Read) { signed = signed && c.tensors[r.Tensor].Type != dtype.U64 })
+		rewrite.Reads(n, func(r *term.Read) { signed = signed && c.tensors[r.Tensor].Type != dtype.U64 })
 		return signed
 	}
 	switch n.Op {
@@ -193,10 +185,10 @@ func stateInDouble[T simd.Float](c *compiler[T], vars []int) *state[float64] {
 
 // noteExact makes temporaries float64 if float32 would round their integer-valued reals. Several statements
 // may define such a temporary, and it may depend on others.
-func (c *compiler[T]) noteExact(statements []*statement) {
-	parts := map[int][]*statement{}
+func (c *compiler[T]) noteExact(statements []*rewrite.Statement) {
+	parts := map[int][]*rewrite.Statement{}
 	for _, s := range statements {
-		parts[s.target] = append(parts[s.target], s)
+		parts[s.Target] = append(parts[s.Target], s)
 	}
 	for again := true; again; {
 		again = false
@@ -211,13 +203,13 @@ func (c *compiler[T]) noteExact(statements []*statement) {
 
 // givesIntegers reports whether the statements that define a temporary compute reals from integers, some of
 // which float32 would round.
-func (c *compiler[T]) givesIntegers(parts []*statement) bool {
+func (c *compiler[T]) givesIntegers(parts []*rewrite.Statement) bool {
 	rounds := false
 	for _, s := range parts {
-		if s.add || s.reduction() != nil || s.value.Kind != term.Real || !ofIntegers(s.value, c.exacts) {
+		if s.Add || s.Reduction() != nil || s.Value.Kind != term.Real || !rewrite.OfIntegers(s.Value, c.exacts) {
 			return false
 		}
-		rounds = rounds || RoundsIntegers(s.value, c.exacts)
+		rounds = rounds || RoundsIntegers(s.Value, c.exacts)
 	}
 	return rounds
 }
@@ -226,5 +218,5 @@ func (c *compiler[T]) givesIntegers(parts []*statement) bool {
 // integers, attributes and constants only. A function of the temporary may need the digits even if one
 // rounding suffices for the value itself.
 func RoundsIntegers(n *term.Term, exacts map[int]bool) bool {
-	return n.Kind == term.Real && ofIntegers(n, exacts) && !single(n)
+	return n.Kind == term.Real && rewrite.OfIntegers(n, exacts) && !single(n)
 }

@@ -4,17 +4,18 @@ import (
 	"maps"
 	"math"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 )
 
 // extremes returns, by integer tensor, which identities of max and min its elements may be. of says so of
 // tensors that other code writes.
-func extremes(statements []*statement, of map[int]program.Ends) map[int]program.Ends {
+func extremes(statements []*rewrite.Statement, of map[int]program.Ends) map[int]program.Ends {
 	out := map[int]program.Ends{}
 	maps.Copy(out, of)
 	for range 2 { // a statement of a recurrence may read what one below it gives
 		for _, s := range statements {
-			out[s.target] = out[s.target].Or(program.EndsOf(s.value, out, nil))
+			out[s.Target] = out[s.Target].Or(program.EndsOf(s.Value, out, nil))
 		}
 	}
 	return out
@@ -22,7 +23,7 @@ func extremes(statements []*statement, of map[int]program.Ends) map[int]program.
 
 // bounding wraps put, which stores an integer, so that the identities of max and min of int64 become those of
 // the storage type.
-func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) func(*block[T], int, int) {
+func (c *compiler[T]) bounding(st *rewrite.Statement, put func(*block[T], int, int)) func(*block[T], int, int) {
 	least, most, ok := c.boundsFor(st)
 	if !ok {
 		return put
@@ -33,10 +34,10 @@ func (c *compiler[T]) bounding(st *statement, put func(*block[T], int, int)) fun
 // boundsFor returns the integers to which the target of st maps the least and the greatest int64, the
 // identities of max and min. ok is false if no mapping is needed. A value that cannot be such an identity is
 // not mapped.
-func (c *compiler[T]) boundsFor(st *statement) (least, most int, ok bool) {
-	from, to, ok := c.tensors[st.target].Type.Bounds()
+func (c *compiler[T]) boundsFor(st *rewrite.Statement) (least, most int, ok bool) {
+	from, to, ok := c.tensors[st.Target].Type.Bounds()
 	least, most = int(from), int(to)
-	ends := program.EndsOf(st.value, c.extremes, nil)
+	ends := program.EndsOf(st.Value, c.extremes, nil)
 	if !ends.Least {
 		least = math.MinInt
 	}

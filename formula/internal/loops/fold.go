@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -10,12 +11,12 @@ import (
 
 // fold compiles reductions. Strips of an inner reduction run over the last reduced index, and strips of an
 // outer reduction run over an index of the results. The choice makes most accesses contiguous.
-func (k *unitCompiler[T]) fold(first *statement) unit[T] {
+func (k *unitCompiler[T]) fold(first *rewrite.Statement) unit[T] {
 	r := k.bundle.folds[0]
 	if !r.Kind.Is(reduction.Running) && !argument(r) || len(r.Vars) == 0 {
 		return k.plain(first)
 	}
-	if q := windowed(r); q != r {
+	if q := rewrite.Windowed(r); q != r {
 		r = q
 		k.bundle.folds[0] = q
 	}
@@ -27,10 +28,10 @@ func (k *unitCompiler[T]) fold(first *statement) unit[T] {
 	switch {
 	case v == nil:
 		v = r.Vars[len(r.Vars)-1]
-		if k.number == nil || !linear(k.number).hidden(v) {
+		if k.number == nil || !rewrite.Linear(k.number).Hidden(v) {
 			return k.rows(v)
 		}
-	case !reaches(r, v) && (k.number == nil || k.own == dtype.F64 || single(k.number)):
+	case !rewrite.Reaches(r, v) && (k.number == nil || k.own == dtype.F64 || single(k.number)):
 		return k.columns(v)
 	}
 	return k.plain(first)
@@ -45,11 +46,6 @@ const (
 	overResults          // an index of the results: an outer reduction
 )
 
-// reaches reports whether the range of a reduced index depends on index v.
-func reaches(r *term.Reduction, v *term.Variable) bool {
-	return slices.ContainsFunc(r.Vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) })
-}
-
 // argument reports whether a reduction is an argmax or argmin.
 func argument(r *term.Reduction) bool { return r.Kind.Is(reduction.Argument) && !r.IsOrder() }
 
@@ -60,7 +56,7 @@ func (c *compiler[T]) foldOver(b bundle, depth int) foldOver {
 	b.statements, b.folds = slices.Clone(b.statements), slices.Clone(b.folds)
 	g := &bundleGroup{[]*bundle{&b}, depth}
 	collapse(g)
-	if b.folds[0] = windowed(b.folds[0]); len(b.folds[0].Vars) == 0 {
+	if b.folds[0] = rewrite.Windowed(b.folds[0]); len(b.folds[0].Vars) == 0 {
 		return undecided
 	}
 	if c.foldVariable(&b, b.vars[max(g.depth-1, 0):]) == nil {
@@ -76,7 +72,7 @@ func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Varia
 	r := b.folds[0]
 	own := r.Vars[len(r.Vars)-1]
 	var result *term.Variable
-	if n := len(vars); n > 0 && !reaches(r, vars[n-1]) {
+	if n := len(vars); n > 0 && !rewrite.Reaches(r, vars[n-1]) {
 		result = vars[n-1]
 	}
 	_, known := own.Hi.Known()
@@ -98,29 +94,29 @@ func (c *compiler[T]) foldVariable(b *bundle, vars []*term.Variable) *term.Varia
 func foldScore(r *term.Reduction, v *term.Variable) float64 {
 	score := 10.0
 	visit := func(e *term.Read) {
-		switch f := accessOf(e).offset; {
-		case f.hidden(v):
+		switch f := rewrite.AccessOf(e).Offset; {
+		case f.Hidden(v):
 			score -= 3
-		case f.factor(v) == 1:
+		case f.Factor(v) == 1:
 			score++
-		case f.factor(v) != 0:
+		case f.Factor(v) != 0:
 			score--
 		}
 	}
-	reads(r.Body, visit)
-	reads(r.Guard, visit)
+	rewrite.Reads(r.Body, visit)
+	rewrite.Reads(r.Guard, visit)
 	for _, part := range []*term.Term{r.Body, r.Guard} {
 		part.Walk(func(n *term.Term) { // gathers by comparison convert element by element
 			if (n.Op == term.Equal || n.Op == term.Unequal) && n.Args[0].Kind == term.Integer && n.Reads() {
-				reads(n, func(e *term.Read) {
-					if accessOf(e).offset.factor(v) != 0 {
+				rewrite.Reads(n, func(e *term.Read) {
+					if rewrite.AccessOf(e).Offset.Factor(v) != 0 {
 						score -= 2
 					}
 				})
 			}
 		})
 	}
-	return score * float64(min(extent(v), 64))
+	return score * float64(min(rewrite.Extent(v), 64))
 }
 
 // body returns the value that a reduction reduces, or the identity where the guard fails.

@@ -282,7 +282,7 @@ func (f *fuser[T]) loop(pending []instruction[T], own bool) (instruction[T], boo
 			v = b.Input(p)
 			values[r] = v
 			inputs[r] = true
-			if at := f.p.parts[r]; f.c.ahead != nil && at != nil && !f.c.tensors[at.memory].Local && at.offset.factor(f.c.ahead) != 0 {
+			if at := f.p.parts[r]; f.c.ahead != nil && at != nil && !f.c.tensors[at.memory].Local && at.offset.Factor(f.c.ahead) != 0 {
 				b.Ahead(p, blocks.elements*f.c.own.Size()) // about the start of the group's next block
 			}
 		}

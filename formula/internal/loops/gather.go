@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -27,16 +28,16 @@ type outside[T simd.Float] struct {
 
 // found returns a finder for an access whose offset is not affine in the vectorized index. uses are the
 // registers that the finder reads.
-func (z *vectorizer[T]) found(a *access) (f *finder[T], uses []int) {
+func (z *vectorizer[T]) found(a *rewrite.Access) (f *finder[T], uses []int) {
 	code := newIntegerCompiler(z)
 	f = &finder[T]{at: code.strip(0)}
-	code.sum(a.offset, 0)
+	code.sum(a.Offset, 0)
 	f.offset = code.finish()
 	uses = f.offset.uses
-	for _, d := range a.open {
+	for _, d := range a.Open {
 		code := newIntegerCompiler(z)
-		code.sum(a.idx[d], 1)
-		f.tests = append(f.tests, outside[T]{code.finish(), code.strip(1), a.ext[d]})
+		code.sum(a.Idx[d], 1)
+		f.tests = append(f.tests, outside[T]{code.finish(), code.strip(1), a.Ext[d]})
 		uses = append(uses, code.out.uses...)
 	}
 	return f, uses
@@ -64,7 +65,7 @@ func (f *finder[T]) text(p *lister[T]) string { return "[" + f.offset.text(p) + 
 
 // gathered compiles a gather, and returns its register. It returns false if a subscript selects the tensor,
 // or if the value of an element out of bounds differs within a strip.
-func (z *vectorizer[T]) gathered(n *term.Term, a *access) (reg int, ok bool) {
+func (z *vectorizer[T]) gathered(n *term.Term, a *rewrite.Access) (reg int, ok bool) {
 	r := n.Read
 	if r.Which != nil || r.Else != nil && r.Else.Uses(z.v) {
 		return 0, false
@@ -168,24 +169,24 @@ type repetition[T simd.Float] struct {
 }
 
 // repeated returns the repetition that a load is. It returns nil for other loads.
-func (z *vectorizer[T]) repeated(tensor int, a *access) *repetition[T] {
-	same, times, factor := form{base: a.offset.base, vars: a.offset.vars}, 0, 0
-	var of form
-	for _, p := range a.offset.rest {
+func (z *vectorizer[T]) repeated(tensor int, a *rewrite.Access) *repetition[T] {
+	same, times, factor := rewrite.Form{Base: a.Offset.Base, Vars: a.Offset.Vars}, 0, 0
+	var of rewrite.Form
+	for _, p := range a.Offset.Rest {
 		d := 0
-		if p.of.Op == term.Quotient {
-			d, _ = p.of.Args[1].Known()
+		if p.Of.Op == term.Quotient {
+			d, _ = p.Of.Args[1].Known()
 		}
 		switch {
-		case !p.of.Uses(z.v):
-			same.rest = append(same.rest, p)
+		case !p.Of.Uses(z.v):
+			same.Rest = append(same.Rest, p)
 		case times > 0 || d <= 1:
 			return nil
 		default:
-			of, times, factor = linear(p.of.Args[0]), d, p.factor
+			of, times, factor = rewrite.Linear(p.Of.Args[0]), d, p.Factor
 		}
 	}
-	if times == 0 || len(a.open) > 0 || a.offset.factor(z.v) != 0 || of.hidden(z.v) || of.factor(z.v) != 1 {
+	if times == 0 || len(a.Open) > 0 || a.Offset.Factor(z.v) != 0 || of.Hidden(z.v) || of.Factor(z.v) != 1 {
 		return nil
 	}
 	return &repetition[T]{&address[T]{tensor: tensor, typ: z.c.own, offset: same, step: factor, at: z.c.value(same)}, z.count(of, z.c.value(of)), factor, times}
@@ -233,30 +234,30 @@ type lookup[T float32 | float64] struct {
 }
 
 // lookup returns the offset of an access as a lookup. It returns nil if the offset has another form.
-func (z *vectorizer[T]) lookup(a *access) *lookup[T] {
-	var one *addend
-	same := form{base: a.offset.base, vars: a.offset.vars}
-	for i, p := range a.offset.rest {
+func (z *vectorizer[T]) lookup(a *rewrite.Access) *lookup[T] {
+	var one *rewrite.Addend
+	same := rewrite.Form{Base: a.Offset.Base, Vars: a.Offset.Vars}
+	for i, p := range a.Offset.Rest {
 		switch {
-		case !p.of.Uses(z.v):
-			same.rest = append(same.rest, p)
-		case one != nil || p.of.Op != term.Element:
+		case !p.Of.Uses(z.v):
+			same.Rest = append(same.Rest, p)
+		case one != nil || p.Of.Op != term.Element:
 			return nil
 		default:
-			one = &a.offset.rest[i]
+			one = &a.Offset.Rest[i]
 		}
 	}
-	if one == nil || len(a.open) != 1 {
+	if one == nil || len(a.Open) != 1 {
 		return nil
 	}
-	r, idx := one.of.Read, a.idx[a.open[0]]
-	at, typ := accessOf(r), z.c.tensors[r.Tensor].Type
-	if len(at.open) > 0 || r.Which != nil || at.offset.factor(z.v) != 1 || typ != dtype.I32 && typ != dtype.I64 ||
-		!idx.same(form{rest: []addend{{one.of, 1}}}) {
+	r, idx := one.Of.Read, a.Idx[a.Open[0]]
+	at, typ := rewrite.AccessOf(r), z.c.tensors[r.Tensor].Type
+	if len(at.Open) > 0 || r.Which != nil || at.Offset.Factor(z.v) != 1 || typ != dtype.I32 && typ != dtype.I64 ||
+		!idx.Same(rewrite.Form{Rest: []rewrite.Addend{{Of: one.Of, Factor: 1}}}) {
 		return nil
 	}
-	return &lookup[T]{base: z.c.value(same), step: a.offset.factor(z.v), tensor: r.Tensor, first: z.c.value(at.offset), wide: typ == dtype.I64,
-		factor: one.factor, extent: a.ext[a.open[0]]}
+	return &lookup[T]{base: z.c.value(same), step: a.Offset.Factor(z.v), tensor: r.Tensor, first: z.c.value(at.Offset), wide: typ == dtype.I64,
+		factor: one.Factor, extent: a.Ext[a.Open[0]]}
 }
 
 // gather sets z to elements of x. It returns false if an index is out of bounds.
@@ -334,22 +335,22 @@ func addBy[T simd.Float, U int32 | int64](z, x []T, index []U, at, step, factor,
 
 // placed emits a scatter, which stores elements in order. It returns false if a subscript selects the tensor,
 // if the target needs a conversion, or if a guard may protect integers from a division by 0.
-func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
-	a, t := accessOf(st.left), z.c.tensors[st.target]
-	if st.left.Which != nil || t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || !a.offset.hidden(z.v) ||
-		st.guard != nil && slices.ContainsFunc(append(slices.Clone(st.left.Idx), st.guard), dividesByZero) {
+func (z *vectorizer[T]) placed(st *rewrite.Statement, x operand[T]) bool {
+	a, t := rewrite.AccessOf(st.Left), z.c.tensors[st.Target]
+	if st.Left.Which != nil || t.Type != z.c.own && !(t.Type == dtype.F64 && st.Add) || !a.Offset.Hidden(z.v) ||
+		st.Guard != nil && slices.ContainsFunc(append(slices.Clone(st.Left.Idx), st.Guard), rewrite.DividesByZero) {
 		return false
 	}
 	uniform, varying := z.guards(st)
 	places, uses := z.found(a)
-	o := &scatter[T]{target: st.target, places: places, place: z.at, guard: uniform, guarded: varying != nil, skips: st.skip,
+	o := &scatter[T]{target: st.Target, places: places, place: z.at, guard: uniform, guarded: varying != nil, skips: st.Skip,
 		wide: t.Type != z.c.own, join: reduction.Sum.Join()}
-	add := t.Add || st.add
-	if add && !st.joined() && !o.wide {
-		if st.skip {
+	add := t.Add || st.Add
+	if add && !st.Joined() && !o.wide {
+		if st.Skip {
 			o.spots = z.spotsOf(a)
 		}
-		if o.spots == nil && st.guard == nil {
+		if o.spots == nil && st.Guard == nil {
 			o.direct, o.stretches = z.lookup(a), stretchesOf(places)
 		}
 	}
@@ -358,19 +359,19 @@ func (z *vectorizer[T]) placed(st *statement, x operand[T]) bool {
 	if o.guarded {
 		operands = append(operands, z.vector(z.real(varying)))
 	}
-	if st.joined() {
-		o.join = st.fold.Join()
+	if st.Joined() {
+		o.join = st.Fold.Join()
 	}
-	o.adds, o.joins = add && !st.joined() && !o.wide, add
+	o.adds, o.joins = add && !st.Joined() && !o.wide, add
 	z.other(o, -1, append(operands, uses...)...)
 	return true
 }
 
 // guards splits the guard of a statement. uniform evaluates the part that is uniform in a strip. varying is
 // the rest, or nil.
-func (z *vectorizer[T]) guards(st *statement) (uniform func(*state[T]) bool, varying *term.Term) {
+func (z *vectorizer[T]) guards(st *rewrite.Statement) (uniform func(*state[T]) bool, varying *term.Term) {
 	var same *term.Term
-	for _, c := range term.Conjuncts(st.guard) {
+	for _, c := range term.Conjuncts(st.Guard) {
 		if c.Uses(z.v) {
 			varying = term.All(varying, c)
 		} else {

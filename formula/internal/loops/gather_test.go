@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -54,9 +55,9 @@ func TestGuardedScatter(t *testing.T) {
 				{Target: 0, Left: readOf(p, 0, at), Vars: []*term.Variable{i, j}, Value: timesOf(x, x), Add: true, Guard: guard},
 				{Target: 4, Left: readOf(p, 4, at), Vars: []*term.Variable{i, j}, Value: term.Sum(divisor, j.Term()), Add: true, Guard: guard},
 			}
-			var tensors []Tensor
+			var tensors []rewrite.Tensor
 			for n, typ := range []dtype.Type{dtype.F32, dtype.F32, dtype.I64, dtype.I64, dtype.I32} {
-				tensors = append(tensors, Tensor{Type: typ, Memory: n})
+				tensors = append(tensors, rewrite.Tensor{Type: typ, Memory: n})
 			}
 			var runners []Runner
 			strips, guarded, wholes := false, false, false
@@ -152,9 +153,9 @@ func TestSpots(t *testing.T) {
 				{Target: 1, Left: out, Vars: []*term.Variable{i, j}, Value: elementOf(load)},
 				{Target: 2, Left: place(2), Vars: []*term.Variable{i, j}, Value: term.RealNumber(0.25), Add: true, Guard: guard},
 			}
-			var tensors []Tensor
+			var tensors []rewrite.Tensor
 			for k, typ := range []dtype.Type{dtype.F32, dtype.F32, dtype.F32, dtype.I64, dtype.I64, dtype.I64} {
-				tensors = append(tensors, Tensor{Type: typ, Memory: k})
+				tensors = append(tensors, rewrite.Tensor{Type: typ, Memory: k})
 			}
 			memory := [][]byte{make([]byte, 4*images*height*width), make([]byte, 4*images*n), make([]byte, 4*images*height*width), make([]byte, 8*images*n), make([]byte, 16*images*n), make([]byte, 8*images)}
 			var runners []Runner
@@ -247,7 +248,7 @@ func TestStretches(t *testing.T) {
 			sum[place] += from[k]
 		}
 		for k := range statements {
-			compiled, err := Compile(p, statements[k:k+1], []Tensor{{Type: dtype.F32}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F32, Memory: 2}}, Options{})
+			compiled, err := Compile(p, statements[k:k+1], []rewrite.Tensor{{Type: dtype.F32}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F32, Memory: 2}}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,20 +2,18 @@ package loops
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
-	algebra "github.com/opgen/opgen/formula/affine"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
-	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
 // bundle is statements that are fused into one loop nest.
 type bundle struct {
 	vars       []*term.Variable
-	statements []*statement
+	statements []*rewrite.Statement
 	// folds are the statements' reductions, if their values are reductions, which all reduce over equal
 	// ranges. Otherwise it is nil.
 	folds []*term.Reduction
@@ -32,39 +30,39 @@ type bundleGroup struct {
 // touch is an access to memory by a statement.
 type touch struct {
 	memory int
-	at     form
+	at     rewrite.Form
 	writes bool
 	simple bool // whether the offset is affine
 	vars   []*term.Variable
-	access *access
+	access *rewrite.Access
 }
 
 // touches returns the accesses of a statement. They are cached while statements are fused, which compares all
 // pairs of statements.
-func (c *compiler[T]) touches(s *statement) []touch {
+func (c *compiler[T]) touches(s *rewrite.Statement) []touch {
 	if out, ok := c.touched[s]; ok {
 		return out
 	}
 	var out []touch
 	add := func(r *term.Read, writes bool) {
-		a := accessOf(r)
+		a := rewrite.AccessOf(r)
 		for i := range r.Count {
 			memory := c.tensors[r.Tensor+i].Memory
-			at, simple := a.offset, len(a.offset.rest) == 0 && r.Which == nil
+			at, simple := a.Offset, len(a.Offset.Rest) == 0 && r.Which == nil
 			if over := c.options.over; over != nil { // at one value of the index
 				_, even := c.steps[memory]
-				at, simple = at.without(over), simple && even
+				at, simple = at.Without(over), simple && even
 			}
-			out = append(out, touch{memory, at, writes, simple, s.vars, a})
+			out = append(out, touch{memory, at, writes, simple, s.Vars, a})
 		}
 	}
-	for _, n := range append([]*term.Term{s.value, s.guard, s.left.Which}, s.left.Idx...) {
+	for _, n := range append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...) {
 		if n != nil {
-			reads(n, func(r *term.Read) { add(r, false) })
+			rewrite.Reads(n, func(r *term.Read) { add(r, false) })
 		}
 	}
-	left := *s.left
-	left.Tensor, left.Count = s.target, 1
+	left := *s.Left
+	left.Tensor, left.Count = s.Target, 1
 	add(&left, true)
 	if c.touched != nil {
 		c.touched[s] = out
@@ -73,8 +71,8 @@ func (c *compiler[T]) touches(s *statement) []touch {
 }
 
 // grouped fuses statements into bundles, and bundles into groups.
-func (c *compiler[T]) grouped(statements []*statement) []*bundleGroup {
-	c.touched = map[*statement][]touch{}
+func (c *compiler[T]) grouped(statements []*rewrite.Statement) []*bundleGroup {
+	c.touched = map[*rewrite.Statement][]touch{}
 	defer func() { c.touched = nil }() // statements change later
 	var out []*bundleGroup
 	for _, s := range statements {
@@ -119,9 +117,9 @@ func (c *compiler[T]) follow(g, next *bundleGroup) bool {
 	return false
 }
 
-func newBundle(s *statement) *bundle {
-	b := &bundle{vars: s.vars, statements: []*statement{s}}
-	if r := s.reduction(); r != nil {
+func newBundle(s *rewrite.Statement) *bundle {
+	b := &bundle{vars: s.Vars, statements: []*rewrite.Statement{s}}
+	if r := s.Reduction(); r != nil {
 		b.folds = []*term.Reduction{r}
 	}
 	return b
@@ -129,7 +127,7 @@ func newBundle(s *statement) *bundle {
 
 // newBundle returns the bundle of one statement, and chooses which index the strips of its reduction run
 // over.
-func (c *compiler[T]) newBundle(s *statement) *bundle {
+func (c *compiler[T]) newBundle(s *rewrite.Statement) *bundle {
 	b := newBundle(s)
 	if b.folds != nil {
 		b.over = c.foldOver(*b, c.depth(s))
@@ -138,35 +136,35 @@ func (c *compiler[T]) newBundle(s *statement) *bundle {
 }
 
 // depth returns the maximum number of outermost loops that a statement may share with others.
-func (c *compiler[T]) depth(s *statement) int {
+func (c *compiler[T]) depth(s *rewrite.Statement) int {
 	switch {
-	case s.add:
-		return min(c.separate(s), s.even())
+	case s.Add:
+		return min(c.separate(s), s.Even())
 	case c.copies(s): // also if it accumulates: a range then covers the same elements
-		if row, col := crossed(s, s.vars); row != nil { // a tile covers both indices
-			return 1 + min(slices.Index(s.vars, row), slices.Index(s.vars, col))
+		if row, col := crossed(s, s.Vars); row != nil { // a tile covers both indices
+			return 1 + min(slices.Index(s.Vars, row), slices.Index(s.Vars, col))
 		}
-	case s.present() != nil:
-		return len(s.vars) - 1
-	case s.order() != nil:
-		_, outer := orderedFirst(s)
+	case s.Present() != nil:
+		return len(s.Vars) - 1
+	case s.Order() != nil:
+		_, outer := rewrite.OrderedFirst(s)
 		return outer
-	case s.reduction() != nil:
+	case s.Reduction() != nil:
 		if p := c.product(s); p != nil {
 			return p.outer
 		}
 	}
-	return len(s.vars)
+	return len(s.Vars)
 }
 
 // separate returns the number of outermost loops whose iterations add to different elements.
-func (c *compiler[T]) separate(s *statement) int {
-	a := accessOf(s.left)
-	if s.left.Which != nil {
+func (c *compiler[T]) separate(s *rewrite.Statement) int {
+	a := rewrite.AccessOf(s.Left)
+	if s.Left.Which != nil {
 		return 0
 	}
-	for d := len(s.vars); d > 0; d-- {
-		if len(a.offset.rest) == 0 && apart(s.vars[:d], s.vars[:d], a.offset, a.offset) || ownDimensions(s.vars[:d], s.vars[:d], a, a) {
+	for d := len(s.Vars); d > 0; d-- {
+		if len(a.Offset.Rest) == 0 && apart(s.Vars[:d], s.Vars[:d], a.Offset, a.Offset) || ownDimensions(s.Vars[:d], s.Vars[:d], a, a) {
 			return d
 		}
 	}
@@ -175,14 +173,14 @@ func (c *compiler[T]) separate(s *statement) int {
 
 // ownDimensions reports whether each index of v, and the corresponding one of w, is the only index of one
 // dimension of accesses x and y. Different values of the indices then access different elements.
-func ownDimensions(v, w []*term.Variable, x, y *access) bool {
+func ownDimensions(v, w []*term.Variable, x, y *rewrite.Access) bool {
 	for i := range v {
 		own := false
-		for d := range x.idx {
-			if d < len(y.idx) && len(x.idx) == len(y.idx) && slices.Equal(x.ext, y.ext) {
-				f := x.idx[d].factor(v[i])
-				rest := x.idx[d].without(v[i])
-				own = own || f != 0 && f == y.idx[d].factor(w[i]) && rest.constant() && rest.same(y.idx[d].without(w[i]))
+		for d := range x.Idx {
+			if d < len(y.Idx) && len(x.Idx) == len(y.Idx) && slices.Equal(x.Ext, y.Ext) {
+				f := x.Idx[d].Factor(v[i])
+				rest := x.Idx[d].Without(v[i])
+				own = own || f != 0 && f == y.Idx[d].Factor(w[i]) && rest.Constant() && rest.Same(y.Idx[d].Without(w[i]))
 			}
 		}
 		if !own {
@@ -193,14 +191,14 @@ func ownDimensions(v, w []*term.Variable, x, y *access) bool {
 }
 
 // join fuses a statement into a group if that is legal, and if it saves a pass over memory.
-func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
+func (c *compiler[T]) join(g *bundleGroup, s *rewrite.Statement) bool {
 	for d := min(g.depth, c.depth(s)); d > 0; d-- {
 		if !c.matches(g, s, d) || !c.profits(g, s, d) || c.splits(g, s, d) {
 			continue
 		}
-		if c.options.Steps > 1 && !c.tensors[s.target].Local && c.gives(g) {
+		if c.options.Steps > 1 && !c.tensors[s.Target].Local && c.gives(g) {
 			last := g.bundles[len(g.bundles)-1]
-			return s.reduction() != nil && len(s.vars) == g.depth && c.merge(last, s)
+			return s.Reduction() != nil && len(s.Vars) == g.depth && c.merge(last, s)
 		}
 		g.depth = d
 		for i := len(g.bundles) - 1; i >= 0; i-- {
@@ -220,11 +218,11 @@ func (c *compiler[T]) join(g *bundleGroup, s *statement) bool {
 
 // splits reports whether an elementwise group or statement would no longer be elementwise if both shared d
 // loops. With one step all groups belong to it, so this never prevents fusion.
-func (c *compiler[T]) splits(g *bundleGroup, s *statement, d int) bool {
+func (c *compiler[T]) splits(g *bundleGroup, s *rewrite.Statement, d int) bool {
 	if !c.options.ByElement || c.options.Steps == 1 {
 		return false
 	}
-	own := &bundle{vars: s.vars, statements: []*statement{s}}
+	own := &bundle{vars: s.Vars, statements: []*rewrite.Statement{s}}
 	alone := &bundleGroup{[]*bundle{own}, c.depth(s)}
 	return (c.byElement(g) || c.byElement(alone)) && !c.byElement(&bundleGroup{append(slices.Clone(g.bundles), own), d})
 }
@@ -232,17 +230,17 @@ func (c *compiler[T]) splits(g *bundleGroup, s *statement, d int) bool {
 // gives reports whether a group writes a tensor that is no temporary.
 func (c *compiler[T]) gives(g *bundleGroup) bool {
 	return slices.ContainsFunc(g.bundles, func(b *bundle) bool {
-		return slices.ContainsFunc(b.statements, func(s *statement) bool { return !c.tensors[s.target].Local })
+		return slices.ContainsFunc(b.statements, func(s *rewrite.Statement) bool { return !c.tensors[s.Target].Local })
 	})
 }
 
 // matches reports whether a statement may share d loops with a group: no data hazard crosses iterations of
 // the shared loops.
-func (c *compiler[T]) matches(g *bundleGroup, s *statement, d int) bool {
+func (c *compiler[T]) matches(g *bundleGroup, s *rewrite.Statement, d int) bool {
 	mine := c.touches(s)
 	for _, b := range g.bundles {
 		for i := range d {
-			if extent(b.vars[i]) != extent(s.vars[i]) {
+			if rewrite.Extent(b.vars[i]) != rewrite.Extent(s.Vars[i]) {
 				return false
 			}
 		}
@@ -250,7 +248,7 @@ func (c *compiler[T]) matches(g *bundleGroup, s *statement, d int) bool {
 			for _, x := range c.touches(o) {
 				for _, y := range mine {
 					if x.memory == y.memory && (x.writes || y.writes) && !disjoint(x, y) &&
-						!(x.simple && y.simple && apart(b.vars[:d], s.vars[:d], x.at, y.at)) && !ownDimensions(b.vars[:d], s.vars[:d], x.access, y.access) {
+						!(x.simple && y.simple && apart(b.vars[:d], s.Vars[:d], x.at, y.at)) && !ownDimensions(b.vars[:d], s.Vars[:d], x.access, y.access) {
 						return false
 					}
 				}
@@ -265,25 +263,25 @@ func disjoint(x, y touch) bool {
 	if !x.simple || !y.simple {
 		return false
 	}
-	a, b := x.at.bounds(), y.at.bounds()
+	a, b := x.at.Bounds(), y.at.Bounds()
 	return a.Known && b.Known && (a.Hi < b.Lo || b.Hi < a.Lo)
 }
 
 // apart reports whether the offsets x and y differ whenever the indices v of x and the indices w of y have
 // different values. It proves this if the indices are digits of a mixed-radix number, whose lower digits
 // cannot overflow.
-func apart(v, w []*term.Variable, x, y form) bool {
+func apart(v, w []*term.Variable, x, y rewrite.Form) bool {
 	type digit struct{ factor, extent int }
 	var digits []digit
 	for i := range v {
-		f := x.factor(v[i])
-		if f == 0 || f != y.factor(w[i]) {
+		f := x.Factor(v[i])
+		if f == 0 || f != y.Factor(w[i]) {
 			return false
 		}
-		x, y = x.without(v[i]), y.without(w[i])
-		digits = append(digits, digit{max(f, -f), extent(v[i])})
+		x, y = x.Without(v[i]), y.Without(w[i])
+		digits = append(digits, digit{max(f, -f), rewrite.Extent(v[i])})
 	}
-	a, b := x.bounds(), y.bounds()
+	a, b := x.Bounds(), y.Bounds()
 	if !a.Known || !b.Known {
 		return false
 	}
@@ -300,13 +298,13 @@ func apart(v, w []*term.Variable, x, y form) bool {
 
 // profits reports whether a statement and a group access a tensor with the same strides along the shared
 // indices, so that its elements are still in the cache.
-func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
+func (c *compiler[T]) profits(g *bundleGroup, s *rewrite.Statement, d int) bool {
 	for _, y := range c.touches(s) {
 		for _, b := range g.bundles {
 			for _, o := range b.statements {
 				for _, x := range c.touches(o) {
-					if x.memory == y.memory && (x.simple && y.simple && alike(b.vars[:d], s.vars[:d], x.at, y.at) ||
-						ownDimensions(b.vars[:d], s.vars[:d], x.access, y.access)) {
+					if x.memory == y.memory && (x.simple && y.simple && alike(b.vars[:d], s.Vars[:d], x.at, y.at) ||
+						ownDimensions(b.vars[:d], s.Vars[:d], x.access, y.access)) {
 						return true
 					}
 				}
@@ -318,8 +316,8 @@ func (c *compiler[T]) profits(g *bundleGroup, s *statement, d int) bool {
 
 // never reports whether the offsets x and y differ for all values of indices v and w: both are mixed-radix
 // numbers, one digit of which always differs.
-func never(v, w []*term.Variable, x, y form) bool {
-	d, ok := shape.Sub(x.base, y.base)
+func never(v, w []*term.Variable, x, y rewrite.Form) bool {
+	d, ok := shape.Sub(x.Base, y.Base)
 	switch {
 	case !ok || d == 0:
 		return false
@@ -327,16 +325,16 @@ func never(v, w []*term.Variable, x, y form) bool {
 		return never(w, v, y, x)
 	}
 	digit := &term.Variable{Name: "which", Lo: term.Number(0), Hi: term.Number(2)} // 1 in x, 0 in y
-	with := func(f form) form {
-		f.vars, f.base = append(slices.Clone(f.vars), multiple{digit, d}), y.base
+	with := func(f rewrite.Form) rewrite.Form {
+		f.Vars, f.Base = append(slices.Clone(f.Vars), rewrite.Multiple{Of: digit, Factor: d}), y.Base
 		return f
 	}
 	return apart(append(slices.Clone(v), digit), append(slices.Clone(w), digit), with(x), with(y))
 }
 
-func alike(v, w []*term.Variable, x, y form) bool {
+func alike(v, w []*term.Variable, x, y rewrite.Form) bool {
 	for i := range v {
-		if f := x.factor(v[i]); f == 0 || f != y.factor(w[i]) {
+		if f := x.Factor(v[i]); f == 0 || f != y.Factor(w[i]) {
 			return false
 		}
 	}
@@ -345,7 +343,7 @@ func alike(v, w []*term.Variable, x, y form) bool {
 
 // conflicts reports whether a statement and a bundle have a data hazard: both access some memory, and one of
 // them writes.
-func (c *compiler[T]) conflicts(b *bundle, s *statement) bool {
+func (c *compiler[T]) conflicts(b *bundle, s *rewrite.Statement) bool {
 	mine := c.touches(s)
 	for _, o := range b.statements {
 		for _, x := range c.touches(o) {
@@ -362,10 +360,10 @@ func (c *compiler[T]) conflicts(b *bundle, s *statement) bool {
 // merge adds a statement to a bundle with the same loops, and returns true, if accesses of both to the same
 // memory, one of them a store, are at the same iteration. Reductions over equal ranges are merged if they are
 // independent.
-func (c *compiler[T]) merge(b *bundle, s *statement) bool {
-	r := s.reduction()
-	if len(b.vars) != len(s.vars) || s.add || b.statements[0].add || (r != nil) != (b.folds != nil) || s.guard != nil || b.statements[0].guard != nil ||
-		s.lenient != b.statements[0].lenient || !c.strips(s) || !c.strips(b.statements[0]) {
+func (c *compiler[T]) merge(b *bundle, s *rewrite.Statement) bool {
+	r := s.Reduction()
+	if len(b.vars) != len(s.Vars) || s.Add || b.statements[0].Add || (r != nil) != (b.folds != nil) || s.Guard != nil || b.statements[0].Guard != nil ||
+		s.Lenient != b.statements[0].Lenient || !c.strips(s) || !c.strips(b.statements[0]) {
 		return false
 	}
 	if r != nil && (c.product(s) != nil || c.product(b.statements[0]) != nil || !summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s) ||
@@ -373,8 +371,8 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 		return false
 	}
 	to := map[*term.Variable]*term.Term{}
-	for i, v := range s.vars {
-		if extent(v) != extent(b.vars[i]) {
+	for i, v := range s.Vars {
+		if rewrite.Extent(v) != rewrite.Extent(b.vars[i]) {
 			return false
 		}
 		to[v] = b.vars[i].Term()
@@ -384,23 +382,23 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 	for _, o := range b.statements {
 		for _, x := range c.touches(o) {
 			for _, y := range mine {
-				if x.memory == y.memory && (x.writes || y.writes) && !(x.simple && y.simple && (c.sameElement(b.vars, s.vars, x.at, y.at) || computed && never(b.vars, s.vars, x.at, y.at))) {
+				if x.memory == y.memory && (x.writes || y.writes) && !(x.simple && y.simple && (c.sameElement(b.vars, s.Vars, x.at, y.at) || computed && never(b.vars, s.Vars, x.at, y.at))) {
 					return false
 				}
 			}
 		}
 	}
 	m := *s
-	m.vars = b.vars
-	left := *s.left
+	m.Vars = b.vars
+	left := *s.Left
 	left.Idx = nil
-	for _, i := range s.left.Idx {
+	for _, i := range s.Left.Idx {
 		left.Idx = append(left.Idx, i.Substitute(to))
 	}
-	m.left, m.value = &left, s.value.Substitute(to)
+	m.Left, m.Value = &left, s.Value.Substitute(to)
 	b.statements = append(b.statements, &m)
 	if r != nil {
-		b.folds = append(b.folds, m.reduction())
+		b.folds = append(b.folds, m.Reduction())
 	}
 	return true
 }
@@ -408,7 +406,7 @@ func (c *compiler[T]) merge(b *bundle, s *statement) bool {
 // order returns a text for the order of additions in a sum: the kind of index that its strips run over, and
 // which indices can be coalesced. Only sums with equal texts are merged, so that fusion does not change bits.
 // Indices of the results count only if strips run over them.
-func (c *compiler[T]) order(s *statement) string {
+func (c *compiler[T]) order(s *rewrite.Statement) string {
 	b := c.newBundle(s)
 	out := fmt.Sprint(b.over)
 	for d := 0; d < len(b.vars)-1 && b.over == overResults; d++ {
@@ -416,21 +414,21 @@ func (c *compiler[T]) order(s *statement) string {
 	}
 	b.joinFolds()
 	for _, v := range b.folds[0].Vars {
-		out += fmt.Sprint(" ", extent(v))
+		out += fmt.Sprint(" ", rewrite.Extent(v))
 	}
 	return out
 }
 
 // sameElement reports whether two offsets are equal for equal values of the indices v and w.
-func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y form) bool {
+func (c *compiler[T]) sameElement(v, w []*term.Variable, x, y rewrite.Form) bool {
 	for i := range v {
-		f := x.factor(v[i])
-		if f != y.factor(w[i]) {
+		f := x.Factor(v[i])
+		if f != y.Factor(w[i]) {
 			return false
 		}
-		x, y = x.without(v[i]), y.without(w[i])
+		x, y = x.Without(v[i]), y.Without(w[i])
 	}
-	return x.same(y)
+	return x.Same(y)
 }
 
 // summed reports whether a reduction may be merged with others: it is a sum or mean without a guard.
@@ -455,42 +453,21 @@ func sameLoops(r, q *term.Reduction) bool {
 
 // strips reports whether a statement's value can be computed in strips of T. An integer cannot, unless it is
 // only copied, or the result is exact in T.
-func (c *compiler[T]) strips(s *statement) bool {
-	if s.parts {
+func (c *compiler[T]) strips(s *rewrite.Statement) bool {
+	if s.Parts {
 		return false
 	}
-	if r := s.reduction(); r != nil {
-		return s.value.Kind != term.Integer || r.Kind == reduction.Count || argument(r) && r.Body.Kind == term.Real ||
-			c.tensors[s.target].Type.IsFloat() && c.exact(r)
+	if r := s.Reduction(); r != nil {
+		return s.Value.Kind != term.Integer || r.Kind == reduction.Count || argument(r) && r.Body.Kind == term.Real ||
+			c.tensors[s.Target].Type.IsFloat() && c.exact(r)
 	}
-	return s.value.Kind != term.Integer || c.tensors[s.target].Type.IsFloat() || c.moves(s)
+	return s.Value.Kind != term.Integer || c.tensors[s.Target].Type.IsFloat() || c.moves(s)
 }
 
 // exact reports whether a reduction of integers is exact in the compute type. The identities of integer
 // extremes are not.
 func (c *compiler[T]) exact(r *term.Reduction) bool {
-	return fits(r, c.own) && !(r.Kind.Is(reduction.Extreme) && mayBeEmpty(r))
-}
-
-// fits reports whether all partial results of an integer reduction are exact in type t.
-func fits(r *term.Reduction, t dtype.Type) bool {
-	if r.Kind != reduction.Sum && r.Kind != reduction.Count {
-		return r.Kind.Is(reduction.Extreme)
-	}
-	most := exact32
-	if t == dtype.F64 {
-		most = int(min(int64(exact64), math.MaxInt)) // int may have 32 bits
-	}
-	all := algebra.Interval{Lo: 1, Hi: 1, Known: true}
-	if r.Kind == reduction.Sum {
-		all = linear(r.Body).bounds()
-	}
-	for _, v := range r.Vars {
-		var of ranges
-		i := of.variable(v)
-		all = all.Either(algebra.Interval{Known: i.Known}).Times(max(i.Hi-i.Lo+1, 0)) // of no elements, it is 0
-	}
-	return all.Known && all.Lo >= -most && all.Hi <= most
+	return rewrite.Fits(r, c.own) && !(r.Kind.Is(reduction.Extreme) && mayBeEmpty(r))
 }
 
 // mayBeEmpty reports whether a reduction may reduce no elements.
@@ -503,15 +480,17 @@ func mayBeEmpty(r *term.Reduction) bool {
 }
 
 // moves reports whether a statement only copies elements, without a conversion.
-func (c *compiler[T]) moves(s *statement) bool { return c.copies(s) && !c.tensors[s.target].Add }
+func (c *compiler[T]) moves(s *rewrite.Statement) bool {
+	return c.copies(s) && !c.tensors[s.Target].Add
+}
 
 // copies reports whether a statement copies elements, or adds them to the elements of its tensor.
-func (c *compiler[T]) copies(s *statement) bool {
-	n := s.value
-	if n.Op != term.Element || n.Read.Which != nil || s.guard != nil || s.add || s.left.Which != nil ||
-		c.tensors[n.Read.Tensor].Type != c.tensors[s.target].Type {
+func (c *compiler[T]) copies(s *rewrite.Statement) bool {
+	n := s.Value
+	if n.Op != term.Element || n.Read.Which != nil || s.Guard != nil || s.Add || s.Left.Which != nil ||
+		c.tensors[n.Read.Tensor].Type != c.tensors[s.Target].Type {
 		return false
 	}
-	a, b := accessOf(n.Read), accessOf(s.left)
-	return len(a.open) == 0 && len(b.open) == 0 && len(a.offset.rest) == 0 && len(b.offset.rest) == 0
+	a, b := rewrite.AccessOf(n.Read), rewrite.AccessOf(s.Left)
+	return len(a.Open) == 0 && len(b.Open) == 0 && len(a.Offset.Rest) == 0 && len(b.Offset.Rest) == 0
 }

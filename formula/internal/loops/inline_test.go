@@ -3,6 +3,7 @@ package loops
 import (
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -28,15 +29,15 @@ func TestCopies(t *testing.T) {
 			k := index("k", 4)
 			statements = append(statements, &program.Statement{Target: 2 + i, Left: of(2+i, k), Vars: []*term.Variable{k}, Value: elementOf(of(1, k))})
 		}
-		tensors := []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1, Local: !c.own}, {Type: dtype.F32, Memory: 2}, {Type: dtype.F32, Memory: 3}}
+		tensors := []rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1, Local: !c.own}, {Type: dtype.F32, Memory: 2}, {Type: dtype.F32, Memory: 3}}
 		if c.inPlace {
 			tensors[2].Memory = 0
 		}
-		z := newNormalizer(p, tensors, typeOf(p, tensors))
-		if err := z.normalize(statements); err != nil {
+		z, err := rewrite.Normalize(p, statements, tensors, rewrite.Options{Compute: typeOf(p, tensors), Unused: true})
+		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(z.out); got != c.want {
+		if got := len(z.Statements); got != c.want {
 			t.Errorf("%s: want %d statements, got %d", c.name, c.want, got)
 		}
 		memory := [][]byte{make([]byte, 16), make([]byte, 16), make([]byte, 16), make([]byte, 16)}

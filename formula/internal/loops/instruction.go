@@ -2,6 +2,7 @@ package loops
 
 import (
 	"github.com/opgen/opgen/formula/internal/jit"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -99,9 +100,9 @@ type primitive[T simd.Float] struct {
 type address[T simd.Float] struct {
 	tensor, memory int
 	typ            dtype.Type
-	place          string // text of the offset, equal for equal addresses
-	offset         form   // of the first element
-	step           int    // distance of elements
+	place          string       // text of the offset, equal for equal addresses
+	offset         rewrite.Form // of the first element
+	step           int          // distance of elements
 	at             func(*state[T]) int
 	// kind is the storage type in fused loops. known is false if they do not support it.
 	kind  jit.Kind
@@ -113,19 +114,19 @@ type address[T simd.Float] struct {
 }
 
 // address returns the address of an access to tensor t.
-func (z *vectorizer[T]) address(t int, a *access) *address[T] {
+func (z *vectorizer[T]) address(t int, a *rewrite.Access) *address[T] {
 	tensor := z.c.tensors[t]
-	out := &address[T]{tensor: t, memory: tensor.Memory, typ: tensor.Type, storage: storageOf[T](tensor.Type), place: z.placeOf(a), offset: a.offset, step: a.offset.factor(z.v), at: z.c.value(a.offset)}
+	out := &address[T]{tensor: t, memory: tensor.Memory, typ: tensor.Type, storage: storageOf[T](tensor.Type), place: z.placeOf(a), offset: a.Offset, step: a.Offset.Factor(z.v), at: z.c.value(a.Offset)}
 	out.kind, out.known = z.c.kindOf(tensor.Type)
 	// A fused loop may compute what a data-dependent offset reads.
-	out.known = out.known && out.step == 1 && (out.kind == jit.Same || len(a.offset.rest) == 0)
+	out.known = out.known && out.step == 1 && (out.kind == jit.Same || len(a.Offset.Rest) == 0)
 	return out
 }
 
 // count returns an integer that is affine in the vectorized index, in the form of an address: at computes its
 // first value.
-func (z *vectorizer[T]) count(f form, at func(*state[T]) int) *address[T] {
-	return &address[T]{tensor: -1, offset: f, step: f.factor(z.v), at: at}
+func (z *vectorizer[T]) count(f rewrite.Form, at func(*state[T]) int) *address[T] {
+	return &address[T]{tensor: -1, offset: f, step: f.Factor(z.v), at: at}
 }
 
 // kindOf returns the kind as which fused loops load a storage type. It returns false if they do not support

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -67,7 +68,7 @@ func TestIntegers(t *testing.T) {
 		{element(applied(term.Abs, k)), "i0 = [abs([i * 2])], one by one"},
 	} {
 		comp := &compiler[float64]{p: p, own: dtype.F64, places: map[*term.Variable]int{}, kept: map[int]bool{}, narrow: map[int]bool{}, lenient: true,
-			tensors: []Tensor{{Type: dtype.I32}, {Type: dtype.F64, Memory: 1}}}
+			tensors: []rewrite.Tensor{{Type: dtype.I32}, {Type: dtype.F64, Memory: 1}}}
 		z := newVectorizer(comp, v)
 		f := newIntegerCompiler(z)
 		place := f.value(c.of, 0)

@@ -1,6 +1,8 @@
 package loops
 
-import "slices"
+import (
+	"slices"
+)
 
 // Kinds names the kinds of loop nests, each once, in the order in which they first run.
 func (c *code[T]) Kinds() []string {
@@ -30,7 +32,7 @@ func (k *unitCompiler[T]) kind(u unit[T]) string {
 	switch {
 	case k.bundle.folds != nil:
 		return "reductions"
-	case k.bundle.statements[0].add:
+	case k.bundle.statements[0].Add:
 		return "sums by index"
 	}
 	return "elements"

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -17,10 +18,10 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 	for i := range r.Count {
 		z.loaded[r.Tensor+i] = true
 	}
-	a := accessOf(r)
-	scattered := a.offset.hidden(z.v) || r.Which != nil && r.Which.Uses(z.v)
-	for _, d := range a.open {
-		scattered = scattered || a.idx[d].hidden(z.v)
+	a := rewrite.AccessOf(r)
+	scattered := a.Offset.Hidden(z.v) || r.Which != nil && r.Which.Uses(z.v)
+	for _, d := range a.Open {
+		scattered = scattered || a.Idx[d].Hidden(z.v)
 	}
 	if scattered {
 		if x, ok := z.gathered(n, a); ok {
@@ -28,7 +29,7 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 		}
 		return z.lanes(n)
 	}
-	if len(a.open) > 0 || r.Which != nil {
+	if len(a.Open) > 0 || r.Which != nil {
 		return z.clipped(n, a)
 	}
 	from := z.address(r.Tensor, a)
@@ -36,7 +37,7 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 		z.fetched(r.Tensor, a, from.at)
 		x := z.register(true)
 		z.views = append(z.views, view{x, from.memory})
-		from.fixed = len(a.offset.rest) == 0
+		from.fixed = len(a.Offset.Rest) == 0
 		z.emit(instruction[T]{op: opView, from: from, def: x})
 		z.strip.parts[x] = from
 		return x
@@ -46,30 +47,30 @@ func (z *vectorizer[T]) load(n *term.Term) int {
 
 // placeOf returns a text that is equal for two accesses if and only if their offsets are the same affine
 // form.
-func (z *vectorizer[T]) placeOf(a *access) string {
+func (z *vectorizer[T]) placeOf(a *rewrite.Access) string {
 	var b strings.Builder
-	fmt.Fprint(&b, a.offset.base)
-	for _, m := range a.offset.vars {
-		fmt.Fprintf(&b, "+%d*v%d", m.factor, z.c.place(m.of))
+	fmt.Fprint(&b, a.Offset.Base)
+	for _, m := range a.Offset.Vars {
+		fmt.Fprintf(&b, "+%d*v%d", m.Factor, z.c.place(m.Of))
 	}
-	for _, p := range a.offset.rest {
-		fmt.Fprintf(&b, "+%d*", p.factor)
-		z.c.name(&b, p.of)
+	for _, p := range a.Offset.Rest {
+		fmt.Fprintf(&b, "+%d*", p.Factor)
+		z.c.name(&b, p.Of)
 	}
 	return b.String()
 }
 
 // fetched adds a prefetch of the elements of an access, if the offset depends on elements of tensors that can
 // be loaded safely.
-func (z *vectorizer[T]) fetched(tensor int, a *access, at func(*state[T]) int) {
-	surely := func(p addend) bool { // whether the subscript is defined for all indices
-		if p.of.Op != term.Element || p.of.Read.Which != nil {
+func (z *vectorizer[T]) fetched(tensor int, a *rewrite.Access, at func(*state[T]) int) {
+	surely := func(p rewrite.Addend) bool { // whether the subscript is defined for all indices
+		if p.Of.Op != term.Element || p.Of.Read.Which != nil {
 			return false
 		}
-		b := accessOf(p.of.Read)
-		return len(b.open) == 0 && len(b.offset.rest) == 0
+		b := rewrite.AccessOf(p.Of.Read)
+		return len(b.Open) == 0 && len(b.Offset.Rest) == 0
 	}
-	if len(a.offset.rest) == 0 || slices.ContainsFunc(a.offset.rest, func(p addend) bool { return !surely(p) }) {
+	if len(a.Offset.Rest) == 0 || slices.ContainsFunc(a.Offset.Rest, func(p rewrite.Addend) bool { return !surely(p) }) {
 		return
 	}
 	z.strip.ahead = append(z.strip.ahead, func(s *state[T], n int) {
@@ -81,16 +82,16 @@ func (z *vectorizer[T]) fetched(tensor int, a *access, at func(*state[T]) int) {
 
 // clipped compiles a load whose affine subscripts may be out of bounds. It returns the register of the
 // elements.
-func (z *vectorizer[T]) clipped(n *term.Term, a *access) int {
+func (z *vectorizer[T]) clipped(n *term.Term, a *rewrite.Access) int {
 	r := n.Read
 	var other operand[T]
 	if r.Else != nil {
 		other = z.real(r.Else)
 	}
 	o := &clip[T]{of: r, name: z.c.p.Tensors[r.Tensor].Name, lenient: z.c.lenient || r.Else != nil, from: z.address(r.Tensor, a), x: z.register(false)}
-	_, o.shape = z.c.byDimension(r.Tensor, make([]int, len(a.ext)), a.ext)
-	for _, d := range a.open {
-		o.tests = append(o.tests, inBounds[T]{z.count(a.idx[d], z.c.value(a.idx[d])), a.ext[d]})
+	_, o.shape = z.c.byDimension(r.Tensor, make([]int, len(a.Ext)), a.Ext)
+	for _, d := range a.Open {
+		o.tests = append(o.tests, inBounds[T]{z.count(a.Idx[d], z.c.value(a.Idx[d])), a.Ext[d]})
 	}
 	if r.Which != nil {
 		o.which = z.c.integer(r.Which)
@@ -200,7 +201,7 @@ func (o *clip[T]) text(p *lister[T], x []string) string {
 
 // within returns the interval of i in [0, n) for which first + i*factor is in [0, ext).
 func within(first, factor, ext, n int) (lo, hi int) {
-	first = max(-farthest, min(first, farthest))
+	first = max(-rewrite.Farthest, min(first, rewrite.Farthest))
 	if factor == 0 {
 		if first >= 0 && first < ext {
 			return 0, n
@@ -250,11 +251,11 @@ func converted[T simd.Float, U dtype.Number](z []T, x []U, start, stride int) {
 
 // store emits the store of a statement's result. Values that were loaded from the tensor are not reused after
 // it.
-func (z *vectorizer[T]) store(st *statement, x operand[T]) {
-	t := st.target
-	z.fromMemory(st.guard)
-	z.fromMemory(st.left.Which)
-	for _, i := range st.left.Idx {
+func (z *vectorizer[T]) store(st *rewrite.Statement, x operand[T]) {
+	t := st.Target
+	z.fromMemory(st.Guard)
+	z.fromMemory(st.Left.Which)
+	for _, i := range st.Left.Idx {
 		z.fromMemory(i)
 	}
 	tensor := z.c.tensors[t]
@@ -263,26 +264,26 @@ func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 			z.keep(v.reg)
 		}
 	}
-	a, add := accessOf(st.left), tensor.Add || st.add
+	a, add := rewrite.AccessOf(st.Left), tensor.Add || st.Add
 	for key := range z.known {
 		if strings.Contains(key, tensorKey(t)) {
 			delete(z.known, key)
 		}
 	}
 	switch {
-	case st.guard != nil || len(a.open) > 0 || a.offset.hidden(z.v) || a.offset.factor(z.v) == 0 || st.left.Which != nil:
+	case st.Guard != nil || len(a.Open) > 0 || a.Offset.Hidden(z.v) || a.Offset.Factor(z.v) == 0 || st.Left.Which != nil:
 		z.scatter(st, x)
 		return
-	case tensor.Type == z.c.own && a.offset.factor(z.v) == 1:
+	case tensor.Type == z.c.own && a.Offset.Factor(z.v) == 1:
 		z.storeSame(t, a, x, add)
-	case tensor.Type == dtype.Bool && st.value.Kind == term.Boolean && x.scalar == nil:
+	case tensor.Type == dtype.Bool && st.Value.Kind == term.Boolean && x.scalar == nil:
 		z.storeOther(t, a, x, false)
-		z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Boolean, Read: st.left})] = x
+		z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Boolean, Read: st.Left})] = x
 	case z.c.exacts[t] && z.c.own != dtype.F64 && !add:
 		if x.scalar == nil {
 			z.strip.replaced[x.reg] = true
 		}
-		z.storeExact(t, a, st.value)
+		z.storeExact(t, a, st.Value)
 	default:
 		z.storeOther(t, a, x, add)
 	}
@@ -290,7 +291,7 @@ func (z *vectorizer[T]) store(st *statement, x operand[T]) {
 		if z.strip.views[x.reg] {
 			z.views = append(z.views, view{x.reg, tensor.Memory})
 		}
-		z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Real, Read: st.left})] = x
+		z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Real, Read: st.Left})] = x
 	}
 }
 
@@ -300,7 +301,7 @@ func (z *vectorizer[T]) keep(reg int) {
 }
 
 // storeSame emits a contiguous store of type T.
-func (z *vectorizer[T]) storeSame(t int, a *access, x operand[T], add bool) {
+func (z *vectorizer[T]) storeSame(t int, a *rewrite.Access, x operand[T], add bool) {
 	in := instruction[T]{op: opStore, to: z.address(t, a), past: z.c.past[t] && !z.heavy && !add, add: add}
 	switch {
 	case x.scalar != nil:
@@ -346,7 +347,7 @@ func (z *vectorizer[T]) branched(reg int) bool {
 }
 
 // storeOther emits a store that is not contiguous or converts elements.
-func (z *vectorizer[T]) storeOther(t int, a *access, x operand[T], add bool) {
+func (z *vectorizer[T]) storeOther(t int, a *rewrite.Access, x operand[T], add bool) {
 	in := instruction[T]{op: opStore, uses: []int{z.vector(x)}, to: z.address(t, a), add: add}
 	in.to.known = in.to.known && !add
 	z.effect(in)
@@ -365,24 +366,24 @@ func given[T, U simd.Float](z []U, x []T, add bool) {
 
 // addRow emits the accumulation of a strip into contiguous elements at a data-dependent offset. It returns
 // false if each element has an offset of its own.
-func (z *vectorizer[T]) addRow(st *statement, x operand[T]) bool {
-	a, t := accessOf(st.left), z.c.tensors[st.target]
-	if t.Type != z.c.own && !(t.Type == dtype.F64 && st.add) || a.offset.hidden(z.v) || a.offset.factor(z.v) != 1 ||
-		st.left.Which != nil || st.guard != nil && st.guard.Uses(z.v) {
+func (z *vectorizer[T]) addRow(st *rewrite.Statement, x operand[T]) bool {
+	a, t := rewrite.AccessOf(st.Left), z.c.tensors[st.Target]
+	if t.Type != z.c.own && !(t.Type == dtype.F64 && st.Add) || a.Offset.Hidden(z.v) || a.Offset.Factor(z.v) != 1 ||
+		st.Left.Which != nil || st.Guard != nil && st.Guard.Uses(z.v) {
 		return false
 	}
-	for _, d := range a.open {
-		if a.idx[d].hidden(z.v) || a.idx[d].factor(z.v) != 0 {
+	for _, d := range a.Open {
+		if a.Idx[d].Hidden(z.v) || a.Idx[d].Factor(z.v) != 0 {
 			return false
 		}
 	}
 	op := simd.Add
-	if st.joined() {
-		op = st.fold.Vector()
+	if st.Joined() {
+		op = st.Fold.Vector()
 	}
-	o := &rowStore[T]{guard: z.c.holds(st.guard), find: z.c.target(st), to: z.address(st.target, a), op: op, joins: t.Add || st.add, join: simd.BinaryOf[T](op)}
+	o := &rowStore[T]{guard: z.c.holds(st.Guard), find: z.c.target(st), to: z.address(st.Target, a), op: op, joins: t.Add || st.Add, join: simd.BinaryOf[T](op)}
 	if t.Type == z.c.own {
-		z.fetched(st.target, a, o.to.at)
+		z.fetched(st.Target, a, o.to.at)
 	} else {
 		o.wide = simd.BinaryOf[float64](op)
 		z.c.wide = max(z.c.wide, 1)
@@ -430,11 +431,11 @@ func (o *rowStore[T]) text(p *lister[T], x []string) string {
 }
 
 // scatter emits a store whose elements are not contiguous, may be out of bounds, or are guarded.
-func (z *vectorizer[T]) scatter(st *statement, x operand[T]) {
+func (z *vectorizer[T]) scatter(st *rewrite.Statement, x operand[T]) {
 	if z.addRow(st, x) || z.placed(st, x) {
 		return
 	}
-	z.other(&eachStore[T]{z.c.writer(st), st.left, z.at}, -1, z.vector(x))
+	z.other(&eachStore[T]{z.c.writer(st), st.Left, z.at}, -1, z.vector(x))
 }
 
 // eachStore stores the elements of a register one by one, with scalar code.
@@ -458,9 +459,9 @@ func (o *eachStore[T]) text(p *lister[T], x []string) string {
 }
 
 // move emits a copy between tensors of the same type.
-func (z *vectorizer[T]) move(st *statement) {
-	from, to := accessOf(st.value.Read), accessOf(st.left)
-	z.effect(instruction[T]{op: opMove, from: z.address(st.value.Read.Tensor, from), to: z.address(st.target, to)})
+func (z *vectorizer[T]) move(st *rewrite.Statement) {
+	from, to := rewrite.AccessOf(st.Value.Read), rewrite.AccessOf(st.Left)
+	z.effect(instruction[T]{op: opMove, from: z.address(st.Value.Read.Tensor, from), to: z.address(st.Target, to)})
 }
 
 // moved copies n elements between slices, with a stride in each.

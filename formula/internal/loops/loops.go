@@ -9,25 +9,15 @@ package loops
 
 import (
 	"fmt"
-	"maps"
 
 	"github.com/opgen/opgen/formula/internal/jit"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
 )
-
-// Tensor describes the memory of a tensor of the program.
-type Tensor struct {
-	Type    dtype.Type
-	Memory  int  // number of the tensor that owns the memory, which several tensors may share
-	Add     bool // whether statements accumulate into the tensor
-	Local   bool // whether the tensor is a temporary of the loops
-	Planned bool // whether the plan allocates the memory of a temporary
-	Below   int  // exclusive upper bound of integers that are not negative, which is checked before they are subscripts; 0 if unknown
-}
 
 // Code is compiled statements: groups of fused loops. A group may read what earlier groups write.
 type Code interface {
@@ -101,12 +91,12 @@ type Options struct {
 // tensors. Compile adds temporaries to p. It returns an error if a scan cannot run in one pass, if a sort or
 // a scan is nested in a reduction, or if the range of an index of a result depends on other indices and the
 // statement does not accumulate.
-func Compile(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
+func Compile(p *program.Program, statements []*program.Statement, tensors []rewrite.Tensor, o Options) (Code, error) {
 	if err := unsigned(p, statements, o.extremes); err != nil {
 		return nil, err
 	}
 	for _, s := range statements {
-		if err := scoped(p, s.Target, s.Left, s.Vars, s.Value, s.Guard); err != nil {
+		if err := rewrite.Scoped(p, s.Target, s.Left, s.Vars, s.Value, s.Guard); err != nil {
 			return nil, err
 		}
 	}
@@ -125,11 +115,11 @@ func Compile(p *program.Program, statements []*program.Statement, tensors []Tens
 // typeOf returns the compute type of loops: float64 if at least half of the elements of real tensors that are
 // not local are float64, and otherwise float32. Tensors that share memory count separately, so that results
 // do not depend on sharing.
-func typeOf(p *program.Program, tensors []Tensor) dtype.Type {
+func typeOf(p *program.Program, tensors []rewrite.Tensor) dtype.Type {
 	narrow, wide := 0, 0
 	for i, t := range tensors {
 		if l := p.Tensors[i]; !t.Local && l.Old < 0 && l.Kind == term.Real && l.Passed == nil {
-			switch n := elements(l); t.Type {
+			switch n := rewrite.Elements(l); t.Type {
 			case dtype.F32:
 				narrow += n
 			case dtype.F64:
@@ -143,20 +133,10 @@ func typeOf(p *program.Program, tensors []Tensor) dtype.Type {
 	return dtype.F32
 }
 
-// elements returns the number of elements of a tensor.
-func elements(l *program.Local) int {
-	n := 1
-	for _, d := range l.Shape {
-		e, _ := d.Known()
-		n *= e
-	}
-	return n
-}
-
 // compiler compiles statements into loops with compute type T.
 type compiler[T simd.Float] struct {
 	p       *program.Program
-	tensors []Tensor
+	tensors []rewrite.Tensor
 	own     dtype.Type
 	places  map[*term.Variable]int // index -> slot of its value in a state
 	lenient bool                   // speculative: loads out of bounds are 0
@@ -166,8 +146,8 @@ type compiler[T simd.Float] struct {
 	extremes map[int]program.Ends     // tensor -> identities of integer max and min that it may hold
 	given    map[int]bool             // owners of memory that statements write
 
-	steps   map[int]int            // of a recurrence: tensor -> by how many elements its accesses move from one value of the index to the next
-	touched map[*statement][]touch // statement -> its accesses, cached while statements are fused
+	steps   map[int]int                    // of a recurrence: tensor -> by how many elements its accesses move from one value of the index to the next
+	touched map[*rewrite.Statement][]touch // statement -> its accesses, cached while statements are fused
 
 	constants map[int]block[T] // tensor -> its elements, if they are constant
 	exacts    map[int]bool     // float64 temporaries whose values are integers
@@ -196,36 +176,30 @@ type compiler[T simd.Float] struct {
 	double *compiler[float64] // compiler of nested float64 strips; nil if there are none
 }
 
-func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
+func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []rewrite.Tensor, o Options) (Code, error) {
 	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}, narrow: map[int]bool{}}
-	z := newNormalizer(p, tensors, c.own)
-	z.ordered = o.ByElement || o.Ordered
-	if o.over != nil {
-		z.outer = []*term.Variable{o.over}
+	given := rewrite.Options{Compute: c.own, Ordered: o.ByElement || o.Ordered, Exact: o.exacts}
+	if o.over != nil { // all statements of a recurrence need each other
+		given.Outer, given.Unused = []*term.Variable{o.over}, true
 	}
-	if o.exacts != nil {
-		z.exacts = maps.Clone(o.exacts)
-	}
-	if err := z.normalize(statements); err != nil {
+	z, err := rewrite.Normalize(p, statements, tensors, given)
+	if err != nil {
 		return nil, err
 	}
-	if o.over == nil { // all statements of a recurrence need each other
-		z.prune()
-	}
-	c.tensors = z.tensors
-	c.constants, c.exacts = map[int]block[T]{}, z.exacts
-	for _, s := range z.constants {
-		if c.tensors[s.target].Type == c.own {
-			c.constants[s.target] = constant[T](p, c.tensors, o, s)
+	c.tensors = z.Tensors
+	c.constants, c.exacts = map[int]block[T]{}, z.Exact
+	for _, s := range z.Constants {
+		if c.tensors[s.Target].Type == c.own {
+			c.constants[s.Target] = constant[T](p, c.tensors, o, s)
 		} else {
-			c.constants[s.target] = block[T]{f64: constant[float64](p, c.tensors, o, s).f64}
+			c.constants[s.Target] = block[T]{f64: constant[float64](p, c.tensors, o, s).f64}
 		}
 	}
-	c.noteExact(z.out)
-	c.complete(z.out)
-	c.given, c.extremes = map[int]bool{}, extremes(z.out, o.extremes)
-	for _, s := range z.out {
-		c.given[c.tensors[s.target].Memory] = true
+	c.noteExact(z.Statements)
+	c.complete(z.Statements)
+	c.given, c.extremes = map[int]bool{}, extremes(z.Statements, o.extremes)
+	for _, s := range z.Statements {
+		c.given[c.tensors[s.Target].Memory] = true
 	}
 	for i, t := range c.tensors {
 		if storageOf[T](t.Type) == nil {
@@ -234,10 +208,10 @@ func compile[T simd.Float](p *program.Program, statements []*program.Statement, 
 	}
 	out := &code[T]{compiler: c}
 	if o.over != nil {
-		c.noteSteps(z.out)
-		out.byRow = byRow(z.out, o.row)
+		c.noteSteps(z.Statements)
+		out.byRow = byRow(z.Statements, o.row)
 	}
-	groups := c.grouped(z.out)
+	groups := c.grouped(z.Statements)
 	c.noteUsers(groups)
 	if o.Rows > 0 {
 		out.before, out.rowByRow = c.rowByRow(groups, o.Rows, len(tensors))
@@ -274,8 +248,8 @@ func (c *compiler[T]) noteUsers(groups []*bundleGroup) {
 	for _, g := range groups {
 		for _, b := range g.bundles {
 			for _, s := range b.statements {
-				note(s.target, b)
-				s.walk(func(n *term.Term) {
+				note(s.Target, b)
+				s.Walk(func(n *term.Term) {
 					for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
 						note(n.Read.Tensor+i, b)
 					}
@@ -286,11 +260,11 @@ func (c *compiler[T]) noteUsers(groups []*bundleGroup) {
 }
 
 // complete chooses the types of temporaries. Results of reductions, if few, become float64.
-func (c *compiler[T]) complete(statements []*statement) {
+func (c *compiler[T]) complete(statements []*rewrite.Statement) {
 	most := 0
 	for i, t := range c.p.Tensors { // also tensors that the task does not write
 		if t.Slot >= 0 {
-			most = max(most, elements(c.p.Tensors[i]))
+			most = max(most, rewrite.Elements(c.p.Tensors[i]))
 		}
 	}
 	multiplied := map[int]bool{} // operands of matrix products, which have one type
@@ -313,7 +287,7 @@ func (c *compiler[T]) complete(statements []*statement) {
 				t.Type = dtype.Bool
 			case multiplied[i]:
 				t.Type = c.own
-			case elements(l)*16 <= most || elements(l) == 1:
+			case rewrite.Elements(l)*16 <= most || rewrite.Elements(l) == 1:
 				t.Type = dtype.F64
 			default:
 				t.Type = c.own
@@ -321,13 +295,13 @@ func (c *compiler[T]) complete(statements []*statement) {
 		}
 	}
 	for _, s := range statements {
-		if t := &c.tensors[s.target]; t.Local && !t.Planned && !typed[s.target] && s.reduction() != nil && s.value.Kind == term.Real && c.product(s) == nil &&
-			elements(c.p.Tensors[s.target])*4 <= max(most, 1024) { // is small
+		if t := &c.tensors[s.Target]; t.Local && !t.Planned && !typed[s.Target] && s.Reduction() != nil && s.Value.Kind == term.Real && c.product(s) == nil &&
+			rewrite.Elements(c.p.Tensors[s.Target])*4 <= max(most, 1024) { // is small
 			t.Type = dtype.F64
 			// Extremes equal one of their elements, and a logsumexp is relative to the maximum: neither
 			// needs more digits than T.
-			kind := s.reduction().Kind
-			c.narrow[s.target] = kind.Is(reduction.Extreme) || kind == reduction.LogSumExp
+			kind := s.Reduction().Kind
+			c.narrow[s.Target] = kind.Is(reduction.Extreme) || kind == reduction.LogSumExp
 		}
 	}
 }
@@ -367,7 +341,7 @@ func (c *code[T]) Bind(memory [][]byte) Runner {
 			r.mem[i] = constant
 		case t.Local && !t.Planned && (r.locals.bytes > 0 || !c.stored[i]): // its memory is in an arena, if any
 		case t.Local && !t.Planned:
-			r.mem[i] = allocated[T](t.Type, elements(c.p.Tensors[i]))
+			r.mem[i] = allocated[T](t.Type, rewrite.Elements(c.p.Tensors[i]))
 		default:
 			r.mem[i] = blockOf[T](t.Type, memory[i])
 		}
@@ -381,20 +355,4 @@ func (c *code[T]) Bind(memory [][]byte) Runner {
 		}
 	}
 	return r
-}
-
-// box returns the number of iterations of the loops over vars.
-func box(vars []*term.Variable) int {
-	n := 1
-	for _, v := range vars {
-		hi, _ := v.Hi.Known()
-		n *= hi
-	}
-	return n
-}
-
-// extent returns the number of values of an index that starts at 0.
-func extent(v *term.Variable) int {
-	hi, _ := v.Hi.Known()
-	return max(hi, 0)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -69,13 +70,13 @@ func TestShare(t *testing.T) {
 func TestPieces(t *testing.T) {
 	v := index("i", 10)
 	left := &term.Read{Tensor: 0, Count: 1, Idx: []*term.Term{v.Term()}, Ext: []*term.Term{v.Hi}}
-	s := &statement{left: left, vars: []*term.Variable{v},
-		value: term.Conditional(term.Compare(term.Less, v.Term(), term.Number(4)), term.RealNumber(1), term.RealNumber(2))}
+	s := &rewrite.Statement{Left: left, Vars: []*term.Variable{v},
+		Value: term.Conditional(term.Compare(term.Less, v.Term(), term.Number(4)), term.RealNumber(1), term.RealNumber(2))}
 	var extents []int
 	var values []float64
-	for _, p := range pieces(s) {
-		extents = append(extents, extent(p.vars[0]))
-		values = append(values, p.value.Value())
+	for _, p := range rewrite.Pieces(s) {
+		extents = append(extents, rewrite.Extent(p.Vars[0]))
+		values = append(values, p.Value.Value())
 	}
 	if !slices.Equal(extents, []int{4, 6}) || !slices.Equal(values, []float64{1, 2}) {
 		t.Errorf("got pieces of %v elements with the values %v, want 4 of 1 and 6 of 2", extents, values)
@@ -86,16 +87,16 @@ func TestPieces(t *testing.T) {
 func TestDigits(t *testing.T) {
 	v, six := index("i", 24), term.Number(6)
 	left := &term.Read{Tensor: 0, Count: 1, Idx: []*term.Term{v.Term()}, Ext: []*term.Term{v.Hi}}
-	s := digits(&statement{left: left, vars: []*term.Variable{v},
-		value: term.Sum(term.Arithmetic(term.Quotient, v.Term(), six), term.Arithmetic(term.Modulo, v.Term(), six))})
-	if len(s.vars) != 2 || extent(s.vars[0]) != 4 || extent(s.vars[1]) != 6 {
-		t.Fatalf("got %d indices, want one of 4 values and one of 6", len(s.vars))
+	s := rewrite.Digits(&rewrite.Statement{Left: left, Vars: []*term.Variable{v},
+		Value: term.Sum(term.Arithmetic(term.Quotient, v.Term(), six), term.Arithmetic(term.Modulo, v.Term(), six))})
+	if len(s.Vars) != 2 || rewrite.Extent(s.Vars[0]) != 4 || rewrite.Extent(s.Vars[1]) != 6 {
+		t.Fatalf("got %d indices, want one of 4 values and one of 6", len(s.Vars))
 	}
-	if f := linear(s.value); len(f.rest) > 0 || f.factor(s.vars[0]) != 1 || f.factor(s.vars[1]) != 1 {
-		t.Errorf("got the value %v, want the sum of both indices", s.value)
+	if f := rewrite.Linear(s.Value); len(f.Rest) > 0 || f.Factor(s.Vars[0]) != 1 || f.Factor(s.Vars[1]) != 1 {
+		t.Errorf("got the value %v, want the sum of both indices", s.Value)
 	}
-	if f := accessOf(s.left).offset; f.factor(s.vars[0]) != 6 || f.factor(s.vars[1]) != 1 {
-		t.Errorf("got the place %v, want 6 times the first index and the second", s.left.Idx[0])
+	if f := rewrite.AccessOf(s.Left).Offset; f.Factor(s.Vars[0]) != 6 || f.Factor(s.Vars[1]) != 1 {
+		t.Errorf("got the place %v, want 6 times the first index and the second", s.Left.Idx[0])
 	}
 }
 
@@ -105,12 +106,12 @@ func TestFewDigits(t *testing.T) {
 	left := &term.Read{Tensor: 0, Count: 1, Idx: []*term.Term{n.Term(), v.Term()}, Ext: []*term.Term{n.Hi, v.Hi}}
 	for d, want := range map[int]int{2: 2, 12: 2} {
 		from := &term.Read{Tensor: 1, Count: 1, Idx: []*term.Term{n.Term(), term.Arithmetic(term.Quotient, v.Term(), term.Number(d))}, Ext: left.Ext}
-		s := &statement{left: left, vars: []*term.Variable{n, v}, value: elementOf(from)}
-		if got := len(digits(s).vars); got != want {
+		s := &rewrite.Statement{Left: left, Vars: []*term.Variable{n, v}, Value: elementOf(from)}
+		if got := len(rewrite.Digits(s).Vars); got != want {
 			t.Errorf("divided by %d: want %d indices, got %d", d, want, got)
 		}
-		s.vars = []*term.Variable{v, n}
-		if got := len(digits(s).vars); got != 3 {
+		s.Vars = []*term.Variable{v, n}
+		if got := len(rewrite.Digits(s).Vars); got != 3 {
 			t.Errorf("divided by %d, not innermost: want 3 indices, got %d", d, got)
 		}
 	}
@@ -150,9 +151,9 @@ func TestGroups(t *testing.T) {
 		{Target: 3, Left: read(3, n2.Term(), k2.Term()), Vars: []*term.Variable{n2, k2},
 			Value: elementOf(read(2, term.Difference(term.Number(rows-1), n2.Term()), k2.Term()))},
 	}
-	tensors := make([]Tensor, 4)
+	tensors := make([]rewrite.Tensor, 4)
 	for i := range tensors {
-		tensors[i] = Tensor{Type: dtype.F64, Memory: i}
+		tensors[i] = rewrite.Tensor{Type: dtype.F64, Memory: i}
 	}
 	code, err := Compile(p, statements, tensors, Options{})
 	if err != nil {
@@ -176,10 +177,10 @@ func TestSerialGroups(t *testing.T) {
 		{Target: 3, Left: readOf(p, 3), Value: timesOf(s, s)},
 		{Target: 4, Left: readOf(p, 4), Value: term.Difference(a, s)},
 	}
-	var tensors []Tensor
+	var tensors []rewrite.Tensor
 	memory := [][]byte{make([]byte, 8*n), make([]byte, 8*n), make([]byte, 8), make([]byte, 8), make([]byte, 8)}
 	for m := range memory {
-		tensors = append(tensors, Tensor{Type: dtype.F64, Memory: m})
+		tensors = append(tensors, rewrite.Tensor{Type: dtype.F64, Memory: m})
 	}
 	code, err := Compile(p, statements, tensors, Options{Steps: 2})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -42,53 +43,53 @@ type rowLookup[T simd.Float] struct {
 type stride struct{ place, extent, from, to, source int }
 
 // movement compiles a copy. It returns nil for other statements.
-func (k *unitCompiler[T]) movement(s *statement) unit[T] {
-	n, vars := s.value, k.bundle.vars
+func (k *unitCompiler[T]) movement(s *rewrite.Statement) unit[T] {
+	n, vars := s.Value, k.bundle.vars
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || len(vars) > mostStrides || n.Op != term.Element ||
-		s.left.Which != nil || s.guard != nil || s.add || k.tensors[s.target].Add ||
-		slices.ContainsFunc(vars, IsOpen) {
+		s.Left.Which != nil || s.Guard != nil || s.Add || k.tensors[s.Target].Add ||
+		slices.ContainsFunc(vars, rewrite.IsOpen) {
 		return nil
 	}
 	for i := range n.Read.Count {
-		if t := k.tensors[n.Read.Tensor+i]; t.Type != k.tensors[s.target].Type || t.Memory == k.tensors[s.target].Memory {
+		if t := k.tensors[n.Read.Tensor+i]; t.Type != k.tensors[s.Target].Type || t.Memory == k.tensors[s.Target].Memory {
 			return nil
 		}
 	}
-	a, b, which := accessOf(n.Read), accessOf(s.left), form{}
+	a, b, which := rewrite.AccessOf(n.Read), rewrite.AccessOf(s.Left), rewrite.Form{}
 	row := vars[len(vars)-1]
 	if n.Read.Which != nil { // an index may select the source tensor, but not within a row
-		which = linear(n.Read.Which)
-		if of := which.bounds(); !of.Known || of.Lo < 0 || of.Hi >= n.Read.Count || len(which.rest) > 0 || which.factor(row) != 0 || len(a.offset.rest) > 0 {
+		which = rewrite.Linear(n.Read.Which)
+		if of := which.Bounds(); !of.Known || of.Lo < 0 || of.Hi >= n.Read.Count || len(which.Rest) > 0 || which.Factor(row) != 0 || len(a.Offset.Rest) > 0 {
 			return nil
 		}
 	}
 	rows := k.rowLookup(s, a, vars)
-	if len(a.open) > 0 && rows == nil || len(b.open) > 0 || len(b.offset.rest) > 0 || b.offset.factor(row) != 1 || len(a.offset.rest) > 1 {
+	if len(a.Open) > 0 && rows == nil || len(b.Open) > 0 || len(b.Offset.Rest) > 0 || b.Offset.Factor(row) != 1 || len(a.Offset.Rest) > 1 {
 		return nil
 	}
-	u := &movement[T]{lead: k.depth - 1, factor: k.factor, from: a.offset.base, to: b.offset.base, source: n.Read.Tensor + which.base, goal: s.target, times: 1, rows: rows}
+	u := &movement[T]{lead: k.depth - 1, factor: k.factor, from: a.Offset.Base, to: b.Offset.Base, source: n.Read.Tensor + which.Base, goal: s.Target, times: 1, rows: rows}
 	for _, v := range vars {
-		u.dims = append(u.dims, stride{k.place(v), extent(v), a.offset.factor(v), b.offset.factor(v), which.factor(v)})
+		u.dims = append(u.dims, stride{k.place(v), rewrite.Extent(v), a.Offset.Factor(v), b.Offset.Factor(v), which.Factor(v)})
 	}
-	for _, v := range others(vars, a.offset, b.offset) {
-		u.begins = append(u.begins, stride{place: k.place(v), from: a.offset.factor(v), to: b.offset.factor(v)})
+	for _, v := range others(vars, a.Offset, b.Offset) {
+		u.begins = append(u.begins, stride{place: k.place(v), from: a.Offset.Factor(v), to: b.Offset.Factor(v)})
 	}
-	if t := k.tensors[s.target].Type; t != k.own {
-		if len(a.offset.rest) > 0 && rows == nil {
+	if t := k.tensors[s.Target].Type; t != k.own {
+		if len(a.Offset.Rest) > 0 && rows == nil {
 			return nil
 		}
 		u.other = storageOf[T](t)
 	}
-	if len(a.offset.rest) > 0 && rows == nil { // each element is repeated
-		p := a.offset.rest[0]
+	if len(a.Offset.Rest) > 0 && rows == nil { // each element is repeated
+		p := a.Offset.Rest[0]
 		d, known := 0, false
-		if p.of.Op == term.Quotient {
-			d, known = p.of.Args[1].Known()
+		if p.Of.Op == term.Quotient {
+			d, known = p.Of.Args[1].Known()
 		}
-		if !known || d < 2 || p.of.Args[0].Op != term.Index || p.of.Args[0].Var != row || a.offset.factor(row) != 0 {
+		if !known || d < 2 || p.Of.Args[0].Op != term.Index || p.Of.Args[0].Var != row || a.Offset.Factor(row) != 0 {
 			return nil
 		}
-		u.times, u.dims[len(vars)-1].from = d, p.factor
+		u.times, u.dims[len(vars)-1].from = d, p.Factor
 	}
 	u.joined, u.inner = u.dims, u.dims[max(u.lead, 0):]
 	if u.times == 1 && rows == nil {
@@ -99,12 +100,12 @@ func (k *unitCompiler[T]) movement(s *statement) unit[T] {
 }
 
 // others returns the variables of forms that are not in vars.
-func others(vars []*term.Variable, of ...form) []*term.Variable {
+func others(vars []*term.Variable, of ...rewrite.Form) []*term.Variable {
 	var out []*term.Variable
 	for _, f := range of {
-		for _, m := range f.vars {
-			if !slices.Contains(vars, m.of) && !slices.Contains(out, m.of) {
-				out = append(out, m.of)
+		for _, m := range f.Vars {
+			if !slices.Contains(vars, m.Of) && !slices.Contains(out, m.Of) {
+				out = append(out, m.Of)
 			}
 		}
 	}
@@ -113,29 +114,29 @@ func others(vars []*term.Variable, of ...form) []*term.Variable {
 
 // rowLookup returns the gather of source rows if a subscript of the source is an element of an integer
 // tensor. It returns nil for other copies.
-func (k *unitCompiler[T]) rowLookup(s *statement, a *access, vars []*term.Variable) *rowLookup[T] {
-	if len(a.offset.rest) != 1 || s.lenient || s.skip || s.value.Read.Else != nil || len(a.open) > 1 {
+func (k *unitCompiler[T]) rowLookup(s *rewrite.Statement, a *rewrite.Access, vars []*term.Variable) *rowLookup[T] {
+	if len(a.Offset.Rest) != 1 || s.Lenient || s.Skip || s.Value.Read.Else != nil || len(a.Open) > 1 {
 		return nil
 	}
-	p := a.offset.rest[0]
+	p := a.Offset.Rest[0]
 	row := vars[len(vars)-1]
-	if p.of.Op != term.Element || p.of.Read.Which != nil || p.of.Uses(row) || k.tensors[p.of.Read.Tensor].Memory == k.tensors[s.target].Memory {
+	if p.Of.Op != term.Element || p.Of.Read.Which != nil || p.Of.Uses(row) || k.tensors[p.Of.Read.Tensor].Memory == k.tensors[s.Target].Memory {
 		return nil
 	}
-	at, typ := accessOf(p.of.Read), k.tensors[p.of.Read.Tensor].Type
-	if len(at.open) > 0 || len(at.offset.rest) > 0 || len(others(vars, at.offset)) > 0 || typ != dtype.I32 && typ != dtype.I64 {
+	at, typ := rewrite.AccessOf(p.Of.Read), k.tensors[p.Of.Read.Tensor].Type
+	if len(at.Open) > 0 || len(at.Offset.Rest) > 0 || len(others(vars, at.Offset)) > 0 || typ != dtype.I32 && typ != dtype.I64 {
 		return nil
 	}
-	r := &rowLookup[T]{tensor: p.of.Read.Tensor, at: at.offset.base, get: storageOf[T](typ).integerAt(), extent: math.MaxInt, step: p.factor}
-	if len(a.open) == 1 {
-		d := a.open[0]
-		if !a.idx[d].same(form{rest: []addend{{p.of, 1}}}) {
+	r := &rowLookup[T]{tensor: p.Of.Read.Tensor, at: at.Offset.Base, get: storageOf[T](typ).integerAt(), extent: math.MaxInt, step: p.Factor}
+	if len(a.Open) == 1 {
+		d := a.Open[0]
+		if !a.Idx[d].Same(rewrite.Form{Rest: []rewrite.Addend{{Of: p.Of, Factor: 1}}}) {
 			return nil
 		}
-		r.extent, r.fail = a.ext[d], k.reached(s.value.Read)
+		r.extent, r.fail = a.Ext[d], k.reached(s.Value.Read)
 	}
 	for _, v := range vars {
-		r.strides = append(r.strides, at.offset.factor(v))
+		r.strides = append(r.strides, at.Offset.Factor(v))
 	}
 	return r
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -78,7 +79,7 @@ func (c *moveCase) run(t *testing.T, rows, cols int) {
 		if past {
 			leastWritten, leastUsed = 0, 0
 		}
-		out, err := Compile(p, s, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
+		out, err := Compile(p, s, []rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +112,7 @@ func TestPast(t *testing.T) {
 		p := &program.Program{Tensors: []*program.Local{reals("x", c.rows<<10), reals("y", c.rows<<10)}}
 		n := index("n", c.rows<<10)
 		s := []*program.Statement{{Target: 1, Left: readOf(p, 1, n.Term()), Vars: []*term.Variable{n}, Value: elementOf(readOf(p, 0, n.Term()))}}
-		out, err := Compile(p, s, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
+		out, err := Compile(p, s, []rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +146,7 @@ func TestPast(t *testing.T) {
 func TestMovementOfTensors(t *testing.T) {
 	const tensors, rows, cols = 3, 5, 4
 	p := &program.Program{}
-	var kept []Tensor
+	var kept []rewrite.Tensor
 	var memory [][]byte
 	for i := range tensors + 1 {
 		shape := []int{rows, cols}
@@ -153,8 +154,8 @@ func TestMovementOfTensors(t *testing.T) {
 			shape = []int{rows, tensors - 1, cols}
 		}
 		p.Tensors = append(p.Tensors, reals("x", shape...))
-		kept = append(kept, Tensor{Type: dtype.F64, Memory: i})
-		memory = append(memory, make([]byte, 8*elements(p.Tensors[i])))
+		kept = append(kept, rewrite.Tensor{Type: dtype.F64, Memory: i})
+		memory = append(memory, make([]byte, 8*rewrite.Elements(p.Tensors[i])))
 		for j, x := 0, as[float64](memory[i]); j < len(x); j++ {
 			x[j] = float64(100*i + j)
 		}

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -43,10 +44,10 @@ type Part struct {
 // Parts returns the statements of a program as loop nests, which run in order, and the memory of all tensors,
 // among them temporaries that it adds to the program. own is the compute type. Only statements that
 // accumulate may have indices whose ranges depend on other indices; others are an error.
-func Parts(p *program.Program, statements []*program.Statement, tensors []Tensor) (parts []*Part, all []Tensor, own dtype.Type, err error) {
+func Parts(p *program.Program, statements []*program.Statement, tensors []rewrite.Tensor) (parts []*Part, all []rewrite.Tensor, own dtype.Type, err error) {
 	own = typeOf(p, tensors)
 	for _, s := range statements {
-		if err := scoped(p, s.Target, s.Left, s.Vars, s.Value, s.Guard); err != nil {
+		if err := rewrite.Scoped(p, s.Target, s.Left, s.Vars, s.Value, s.Guard); err != nil {
 			return nil, nil, own, err
 		}
 	}
@@ -115,18 +116,17 @@ func (part *Part) atRows(block []*program.Statement) ([]*program.Statement, erro
 
 // nests returns statements as loop nests, and the memory of all tensors. outer are indices that have values
 // when the nests run.
-func nests(p *program.Program, statements []*program.Statement, tensors []Tensor, own dtype.Type, outer []*term.Variable) (out []*Nest, all []Tensor, err error) {
+func nests(p *program.Program, statements []*program.Statement, tensors []rewrite.Tensor, own dtype.Type, outer []*term.Variable) (out []*Nest, all []rewrite.Tensor, err error) {
 	c := &compiler[float32]{p: p, own: own, places: map[*term.Variable]int{}, narrow: map[int]bool{}}
-	z := newNormalizer(p, tensors, c.own)
-	z.whole, z.outer = true, outer
-	if err := z.normalize(statements); err != nil {
+	z, err := rewrite.Normalize(p, statements, tensors, rewrite.Options{Compute: c.own, Device: true, Outer: outer, Unused: true})
+	if err != nil {
 		return nil, nil, err
 	}
-	c.tensors = z.tensors
-	c.complete(z.out)
+	c.tensors = z.Tensors
+	c.complete(z.Statements)
 	given := map[int]bool{}
-	for _, s := range z.out {
-		given[s.target] = true
+	for _, s := range z.Statements {
+		given[s.Target] = true
 	}
 	for i, t := range tensors { // a part chooses the types of what it gives
 		if t.Type == dtype.Invalid && !given[i] {
@@ -134,9 +134,9 @@ func nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 		}
 	}
 	var bundles []*bundle
-	for _, s := range z.out {
-		if !s.add && s.scan() == nil && s.order() == nil {
-			s = digits(s)
+	for _, s := range z.Statements {
+		if !s.Add && s.Scan() == nil && s.Order() == nil {
+			s = rewrite.Digits(s)
 		}
 		if n := len(bundles); n > 0 && c.merge(bundles[n-1], s) {
 			continue
@@ -144,14 +144,14 @@ func nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 		bundles = append(bundles, newBundle(s))
 	}
 	for _, b := range bundles {
-		if !slices.ContainsFunc(b.vars, IsOpen) {
+		if !slices.ContainsFunc(b.vars, rewrite.IsOpen) {
 			collapse(&bundleGroup{bundles: []*bundle{b}})
 		}
 		n := &Nest{Vars: b.vars}
 		for i, s := range b.statements {
-			x := &Nested{Target: s.target, Left: s.left, Value: s.value, Add: s.add, Guard: s.guard, Lenient: s.lenient}
+			x := &Nested{Target: s.Target, Left: s.Left, Value: s.Value, Add: s.Add, Guard: s.Guard, Lenient: s.Lenient}
 			if b.folds != nil {
-				x.Value = &term.Term{Op: term.Reduce, Kind: s.value.Kind, Reduction: b.folds[i]}
+				x.Value = &term.Term{Op: term.Reduce, Kind: s.Value.Kind, Reduction: b.folds[i]}
 			}
 			n.Statements = append(n.Statements, x)
 		}
@@ -160,59 +160,5 @@ func nests(p *program.Program, statements []*program.Statement, tensors []Tensor
 	return out, c.tensors, nil
 }
 
-// Open returns the dimensions of an access whose subscripts are not proved to be in bounds.
-func Open(r *term.Read) []int { return accessOf(r).open }
-
-// Stride returns by how many elements the offset of an access grows with an index. known is false if the
-// offset is not affine in the index.
-func Stride(r *term.Read, v *term.Variable) (elements int, known bool) {
-	f := accessOf(r).offset
-	return f.factor(v), !f.hidden(v)
-}
-
-// Offset returns the offset of an access where all indices are 0. linear is false if the offset is not
-// affine, or if subscripts are not proved to be in bounds.
-func Offset(r *term.Read) (elements int, linear bool) {
-	a := accessOf(r)
-	return a.offset.base, len(a.offset.rest) == 0 && len(a.open) == 0 && r.Which == nil
-}
-
-// Row describes an access as rows of elements, one row for each iteration of the outer loops. stride is the
-// distance of rows. first and last are the least and the greatest offset in a row, relative to its begin.
-// known is false if the access has another form.
-func Row(r *term.Read, outer []*term.Variable) (stride, first, last int, known bool) {
-	a := accessOf(r)
-	if len(a.offset.rest) > 0 || len(a.open) > 0 || r.Which != nil {
-		return 0, 0, 0, false
-	}
-	inner, after := a.offset, 1
-	for i := len(outer) - 1; i >= 0; i-- {
-		switch factor := a.offset.factor(outer[i]); {
-		case extent(outer[i]) == 1:
-		case after == 1:
-			stride = factor
-		case factor != stride*after:
-			return 0, 0, 0, false
-		}
-		after *= extent(outer[i])
-		inner = inner.without(outer[i])
-	}
-	b := inner.bounds()
-	return stride, b.Lo, b.Hi, b.Known
-}
-
-// Bounds returns the least and the greatest value of an integer. known is false if one of them is not known.
-func Bounds(n *term.Term) (lo, hi int, known bool) {
-	b := linear(n).bounds()
-	return b.Lo, b.Hi, b.Known
-}
-
-// IsOpen reports whether the range of an index depends on other indices or on elements of tensors.
-func IsOpen(v *term.Variable) bool {
-	_, lo := v.Lo.Known()
-	_, hi := v.Hi.Known()
-	return !lo || !hi
-}
-
 // Extent returns the number of values of an index that starts at 0.
-func Extent(v *term.Variable) int { return extent(v) }
+func Extent(v *term.Variable) int { return rewrite.Extent(v) }

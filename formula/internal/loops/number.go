@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 )
@@ -20,7 +21,7 @@ type number[T simd.Float] struct {
 // wideElement is a load of a float64 element at an affine offset.
 type wideElement struct {
 	tensor int
-	offset form
+	offset rewrite.Form
 }
 
 // number returns the scalar of an operand that is uniform.

@@ -3,35 +3,12 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/internal/base/sorting"
 )
-
-// order returns the argsort or rank that is the statement's value. It returns nil for other values.
-func (s *statement) order() *term.Reduction {
-	if r := s.reduction(); r != nil && r.IsOrder() && !s.add && s.guard == nil {
-		return r
-	}
-	return nil
-}
-
-// orderedFirst makes the indices on which the sort keys depend the outermost loops, and returns how many
-// these are. Each row then is sorted once for all values of the other indices.
-func orderedFirst(s *statement) (*statement, int) {
-	r, out := s.reduction(), *s
-	var outer, inner []*term.Variable
-	for _, v := range s.vars {
-		if r.Body.Uses(v) || reaches(r, v) {
-			outer = append(outer, v)
-		} else {
-			inner = append(inner, v)
-		}
-	}
-	out.vars = append(outer, inner...)
-	return &out, len(outer)
-}
 
 // order is a statement whose value is an argsort or a rank. It sorts each row of keys once.
 type order[T simd.Float] struct {
@@ -51,9 +28,9 @@ type order[T simd.Float] struct {
 }
 
 // orderUnit compiles an argsort or a rank.
-func (k *unitCompiler[T]) orderUnit(st *statement, r *term.Reduction) unit[T] {
+func (k *unitCompiler[T]) orderUnit(st *rewrite.Statement, r *term.Reduction) unit[T] {
 	k.fails = true
-	_, shared := orderedFirst(st)
+	_, shared := rewrite.OrderedFirst(st)
 	vars := k.free()
 	own := max(shared-max(k.depth-1, 0), 0)
 	v := r.Vars[len(r.Vars)-1]
@@ -62,7 +39,7 @@ func (k *unitCompiler[T]) orderUnit(st *statement, r *term.Reduction) unit[T] {
 	for _, x := range r.At {
 		u.at = append(u.at, k.integer(x))
 	}
-	if b := linear(r.At[0]).bounds(); !u.rank && b.Known && b.Lo >= 0 {
+	if b := rewrite.Linear(r.At[0]).Bounds(); !u.rank && b.Known && b.Lo >= 0 {
 		u.first = b.Hi + 1
 	}
 	if r.Body.Kind == term.Integer {

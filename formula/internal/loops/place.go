@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -27,7 +28,7 @@ func (z *vectorizer[T]) extremePlace(r *term.Reduction, number *term.Term) {
 	if o.guarded = r.Guard != nil; o.guarded {
 		uses = append(uses, z.vector(z.real(r.Guard)))
 	}
-	f := linear(number)
+	f := rewrite.Linear(number)
 	o.number, o.least = z.count(f, z.c.value(f)), r.Kind == reduction.ArgMin
 	z.other(o, -1, uses...)
 }

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -21,21 +22,23 @@ type placedRows[T simd.Float] struct {
 // for summands that are not contiguous.
 func (k *unitCompiler[T]) placedRows() unit[T] {
 	s, w, v := k.shortIndices()
-	if s == nil || s.joined() || extent(v) < 1 {
+	if s == nil || s.Joined() || rewrite.Extent(v) < 1 {
 		return nil
 	}
-	t, n, a := k.tensors[s.target], extent(v), accessOf(s.left)
-	if !s.add && !t.Add || t.Type != k.own && !(t.Type == dtype.F64 && s.add) || !a.offset.hidden(w) || a.offset.hidden(v) || a.offset.factor(v) != 1 {
+	t, n, a := k.tensors[s.Target], rewrite.Extent(v), rewrite.AccessOf(s.Left)
+	if !s.Add && !t.Add || t.Type != k.own && !(t.Type == dtype.F64 && s.Add) || !a.Offset.Hidden(w) || a.Offset.Hidden(v) || a.Offset.Factor(v) != 1 {
 		return nil
 	}
-	for _, i := range a.open {
-		if a.idx[i].hidden(v) || a.idx[i].factor(v) != 0 {
+	for _, i := range a.Open {
+		if a.Idx[i].Hidden(v) || a.Idx[i].Factor(v) != 0 {
 			return nil
 		}
 	}
 	follows := true
-	forms(s.value, func(f form) { follows = follows && f.factor(w) == n*f.factor(v) && !f.hidden(w) && !f.hidden(v) })
-	reads(s.value, func(r *term.Read) { // a strip is read before a row is written
+	forms(s.Value, func(f rewrite.Form) {
+		follows = follows && f.Factor(w) == n*f.Factor(v) && !f.Hidden(w) && !f.Hidden(v)
+	})
+	rewrite.Reads(s.Value, func(r *term.Read) { // a strip is read before a row is written
 		for i := range r.Count {
 			follows = follows && k.tensors[r.Tensor+i].Memory != t.Memory
 		}
@@ -46,13 +49,13 @@ func (k *unitCompiler[T]) placedRows() unit[T] {
 		return nil
 	}
 	z, one := newVectorizer(k.compiler, v), k.target(s)
-	out := &placedRows[T]{places: places, target: s.target, wide: t.Type != k.own,
-		fetched: elements(k.p.Tensors[s.target])*t.Type.Size() >= leastFetched}
+	out := &placedRows[T]{places: places, target: s.Target, wide: t.Type != k.own,
+		fetched: rewrite.Elements(k.p.Tensors[s.Target])*t.Type.Size() >= leastFetched}
 	if out.wide {
 		k.compiler.wide = max(k.compiler.wide, 1) // a float64 strip
 	}
 	out.single = func(s *state[T], row int) { locate(s, rows.at, row, one) }
-	out.x = z.vector(z.real(s.value))
+	out.x = z.vector(z.real(s.Value))
 	k.finish(&z.strip)
 	u := k.ofRows(w, v, z.strip)
 	u.to = out

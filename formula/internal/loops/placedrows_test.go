@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -24,7 +25,7 @@ func TestPlacedRows(t *testing.T) {
 		x := elementOf(readOf(p, 1, b.Term(), r.Term(), c.Term()))
 		add := &program.Statement{Target: 0, Left: readOf(p, 0, place, c.Term()), Vars: []*term.Variable{b, r, c}, Value: timesOf(x, x), Add: true}
 		compiled, err := Compile(p, []*program.Statement{add},
-			[]Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.I32, Memory: 2}}, Options{})
+			[]rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.I32, Memory: 2}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,11 +73,11 @@ func TestJoinedRows(t *testing.T) {
 		"t[4, 0, 0, 0] lies outside t[4, 3, 1, 20]": {Target: 0, Left: readOf(p, 0, place, g.Term(), term.Number(0), c.Term()), Value: elementOf(readOf(p, 2, r.Term(), g.Term(), c.Term())), Add: true},
 	} {
 		s.Vars = []*term.Variable{r, g, c}
-		compiled, err := Compile(p, []*program.Statement{s}, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.I32, Memory: 1}, {Type: dtype.F32, Memory: 2}}, Options{})
+		compiled, err := Compile(p, []*program.Statement{s}, []rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.I32, Memory: 1}, {Type: dtype.F32, Memory: 2}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if u, ok := compiled.(*code[float32]).groups[0].units[0].(*pointwise[float32]); !ok || extent(u.code.over) != groups*n {
+		if u, ok := compiled.(*code[float32]).groups[0].units[0].(*pointwise[float32]); !ok || rewrite.Extent(u.code.over) != groups*n {
 			t.Errorf("got the unit %T", compiled.(*code[float32]).groups[0].units[0])
 		}
 		memory := [][]byte{make([]byte, 4*entries*groups*n), make([]byte, 4*rows), make([]byte, 4*rows*groups*n)}

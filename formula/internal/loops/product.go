@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -16,9 +17,9 @@ type product struct {
 }
 
 // factors returns the two loads whose products a statement sums. It returns nil for other statements.
-func factors(s *statement) (x, y *term.Read) {
-	r := s.reduction()
-	if r == nil || r.Kind != reduction.Sum || s.guard != nil || s.add || r.Body.Op != term.Multiply || len(s.vars) == 0 || len(r.Vars) == 0 {
+func factors(s *rewrite.Statement) (x, y *term.Read) {
+	r := s.Reduction()
+	if r == nil || r.Kind != reduction.Sum || s.Guard != nil || s.Add || r.Body.Op != term.Multiply || len(s.Vars) == 0 || len(r.Vars) == 0 {
 		return nil, nil
 	}
 	a, b := r.Body.Args[0], r.Body.Args[1]
@@ -37,8 +38,8 @@ func excludesZeros(guard, x *term.Term) bool {
 }
 
 // product returns the matrix product that is the statement's value. It returns nil for other values.
-func (c *compiler[T]) product(s *statement) *product {
-	r := s.reduction()
+func (c *compiler[T]) product(s *rewrite.Statement) *product {
+	r := s.Reduction()
 	x, y := factors(s)
 	if c.options.ByElement || x == nil || c.tensors[x.Tensor].Type != c.own || c.tensors[y.Tensor].Type != c.own {
 		return nil
@@ -48,36 +49,36 @@ func (c *compiler[T]) product(s *statement) *product {
 			return nil
 		}
 	}
-	n := s.vars[len(s.vars)-1]
+	n := s.Vars[len(s.Vars)-1]
 	p := &product{a: x, b: y}
-	if accessOf(p.a).offset.factor(n) != 0 {
+	if rewrite.AccessOf(p.a).Offset.Factor(n) != 0 {
 		p.a, p.b = p.b, p.a
 	}
-	for _, e := range []*term.Read{p.a, p.b, s.left} {
-		a := accessOf(e)
-		if e.Which != nil || len(a.open) > 0 || len(a.offset.rest) > 0 {
+	for _, e := range []*term.Read{p.a, p.b, s.Left} {
+		a := rewrite.AccessOf(e)
+		if e.Which != nil || len(a.Open) > 0 || len(a.Offset.Rest) > 0 {
 			return nil
 		}
 	}
-	a, b, left := accessOf(p.a).offset, accessOf(p.b).offset, accessOf(s.left).offset
+	a, b, left := rewrite.AccessOf(p.a).Offset, rewrite.AccessOf(p.b).Offset, rewrite.AccessOf(s.Left).Offset
 	k := r.Vars[len(r.Vars)-1]
-	if a.factor(n) != 0 || left.factor(n) != 1 || a.factor(k) == 0 || b.factor(k) == 0 || b.factor(n) == 0 {
+	if a.Factor(n) != 0 || left.Factor(n) != 1 || a.Factor(k) == 0 || b.Factor(k) == 0 || b.Factor(n) == 0 {
 		return nil
 	}
-	if b.factor(n) != 1 && b.factor(k) != 1 {
+	if b.Factor(n) != 1 && b.Factor(k) != 1 {
 		return nil
 	}
-	if a.factor(k) != 1 && !slices.ContainsFunc(s.vars, func(v *term.Variable) bool { return a.factor(v) == 1 }) {
+	if a.Factor(k) != 1 && !slices.ContainsFunc(s.Vars, func(v *term.Variable) bool { return a.Factor(v) == 1 }) {
 		return nil
 	}
 	// A matrix-vector product reads its operands once, and is better fused with other statements as a
 	// reduction.
-	rows := func(v *term.Variable) bool { return a.factor(v) != 0 && b.factor(v) == 0 && left.factor(v) != 0 }
-	if a.factor(k) == 1 && b.factor(k) == 1 && extent(k) >= longRow && !slices.ContainsFunc(s.vars, rows) {
+	rows := func(v *term.Variable) bool { return a.Factor(v) != 0 && b.Factor(v) == 0 && left.Factor(v) != 0 }
+	if a.Factor(k) == 1 && b.Factor(k) == 1 && rewrite.Extent(k) >= longRow && !slices.ContainsFunc(s.Vars, rows) {
 		return nil
 	}
-	p.outer = len(s.vars) - 1
-	for p.outer > 0 && a.factor(s.vars[p.outer-1]) == 0 { // another index of columns
+	p.outer = len(s.Vars) - 1
+	for p.outer > 0 && a.Factor(s.Vars[p.outer-1]) == 0 { // another index of columns
 		p.outer--
 	}
 	return p
@@ -104,47 +105,47 @@ type matrices[T simd.Float] struct {
 
 // productUnit compiles a matrix product. It compiles a reduction instead if the operands have no layout of
 // matrices.
-func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
+func (k *unitCompiler[T]) productUnit(st *rewrite.Statement, p *product) unit[T] {
 	r := k.bundle.folds[0]
 	vars, free := k.bundle.vars, k.free()
 	n, sum := vars[len(vars)-1], r.Vars[len(r.Vars)-1]
-	a, b, left := accessOf(p.a).offset, accessOf(p.b).offset, accessOf(st.left).offset
+	a, b, left := rewrite.AccessOf(p.a).Offset, rewrite.AccessOf(p.b).Offset, rewrite.AccessOf(st.Left).Offset
 	if n == k.lead() {
 		return k.fold(st)
 	}
 	// Offsets are at index 0 of these indices, whose slots other statements may have changed.
-	first := func(f form) func(*state[T]) int { return k.value(f.without(n).without(sum)) }
-	u := &matrices[T]{n: extent(n), k: extent(sum), a: first(a), b: first(b), left: first(left),
-		tensors: [3]int{p.a.Tensor, p.b.Tensor, st.target}, add: k.tensors[st.target].Add}
+	first := func(f rewrite.Form) func(*state[T]) int { return k.value(f.Without(n).Without(sum)) }
+	u := &matrices[T]{n: rewrite.Extent(n), k: rewrite.Extent(sum), a: first(a), b: first(b), left: first(left),
+		tensors: [3]int{p.a.Tensor, p.b.Tensor, st.Target}, add: k.tensors[st.Target].Add}
 	var m *term.Variable
 	for _, v := range free {
-		if v != n && a.factor(v) != 0 && b.factor(v) == 0 && left.factor(v) != 0 && (m == nil || extent(v) >= extent(m)) &&
-			(a.factor(sum) == 1 || a.factor(v) == 1) {
+		if v != n && a.Factor(v) != 0 && b.Factor(v) == 0 && left.Factor(v) != 0 && (m == nil || rewrite.Extent(v) >= rewrite.Extent(m)) &&
+			(a.Factor(sum) == 1 || a.Factor(v) == 1) {
 			m = v
 		}
 	}
 	u.single = m == nil
 	switch {
-	case m == nil && a.factor(sum) == 1:
+	case m == nil && a.Factor(sum) == 1:
 		u.lda = max(u.k, 1)
 	case m == nil:
 		return k.fold(st)
-	case a.factor(sum) == 1:
-		u.lda = a.factor(m)
+	case a.Factor(sum) == 1:
+		u.lda = a.Factor(m)
 	default:
-		u.ta, u.lda = true, a.factor(sum)
+		u.ta, u.lda = true, a.Factor(sum)
 	}
-	if b.factor(n) == 1 {
-		u.ldb = b.factor(sum)
+	if b.Factor(n) == 1 {
+		u.ldb = b.Factor(sum)
 	} else {
-		u.tb, u.ldb = true, b.factor(n)
+		u.tb, u.ldb = true, b.Factor(n)
 	}
 	u.ldc = u.n
 	if m != nil {
-		u.ldc = left.factor(m)
+		u.ldc = left.Factor(m)
 		u.rows = k.loop(m)
 	}
-	u.buffer = k.tensors[st.target].Type != k.own
+	u.buffer = k.tensors[st.Target].Type != k.own
 	switch {
 	case r.Guard == nil:
 	case excludesZeros(r.Guard, &term.Term{Op: term.Element, Kind: term.Real, Read: p.a}):
@@ -156,17 +157,17 @@ func (k *unitCompiler[T]) productUnit(st *statement, p *product) unit[T] {
 	if u.lda < 0 || u.ldb < 0 || u.ldc < u.n && m != nil || !u.ta && u.lda < u.k || u.tb && u.ldb < u.k || !u.tb && u.ldb < u.n {
 		return k.fold(st)
 	}
-	put := storageOf[T](k.tensors[st.target].Type).putReal(u.add)
+	put := storageOf[T](k.tensors[st.Target].Type).putReal(u.add)
 	u.give = func(s *state[T], x []T, at int) {
 		for i, v := range x {
-			put(&s.mem[st.target], at+i, float64(v))
+			put(&s.mem[st.Target], at+i, float64(v))
 		}
 	}
 	outer := slices.DeleteFunc(slices.Clone(free), func(v *term.Variable) bool { return v == n || v == m })
 	u.outer = k.loops(outer, nil)
-	once := len(r.Vars) == 1 && !slices.ContainsFunc(outer, func(v *term.Variable) bool { return b.factor(v) != 0 })
+	once := len(r.Vars) == 1 && !slices.ContainsFunc(outer, func(v *term.Variable) bool { return b.Factor(v) != 0 })
 	if once && u.rows.lead && !k.given[k.tensors[p.b.Tensor].Memory] {
-		u.all = extent(m)
+		u.all = rewrite.Extent(m)
 	}
 	u.sums = k.loops(r.Vars, sum)
 	return u

@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -12,24 +13,24 @@ type limits struct{ lo, hi *term.Term }
 // limit replaces conditions on ragged indices, in the guard, by bounds of their loops.
 func (k *unitCompiler[T]) limit() {
 	s := *k.bundle.statements[0]
-	if s.ragged == nil {
+	if s.Ragged == nil {
 		return
 	}
 	k.limits = map[*term.Variable]limits{}
-	conditions := term.Conjuncts(s.guard)
+	conditions := term.Conjuncts(s.Guard)
 	for len(conditions) > 0 && k.limitBy(&s, conditions[0]) {
 		conditions = conditions[1:]
 	}
-	s.guard = term.All(conditions...)
+	s.Guard = term.All(conditions...)
 	k.bundle.statements[0] = &s
 }
 
 // limitBy replaces condition g by a bound of a ragged index. It returns false if g is no such bound, or
 // depends on inner indices.
-func (k *unitCompiler[T]) limitBy(s *statement, g *term.Term) bool {
-	for i, v := range s.vars {
+func (k *unitCompiler[T]) limitBy(s *rewrite.Statement, g *term.Term) bool {
+	for i, v := range s.Vars {
 		lo, hi, _ := term.Relation(g, v)
-		if !slices.Contains(s.ragged, v) || lo == nil && hi == nil || g.UsesAny(s.vars[i+1:]) {
+		if !slices.Contains(s.Ragged, v) || lo == nil && hi == nil || g.UsesAny(s.Vars[i+1:]) {
 			continue
 		}
 		l, ok := k.limits[v]
@@ -46,13 +47,4 @@ func (k *unitCompiler[T]) limitBy(s *statement, g *term.Term) bool {
 		return true
 	}
 	return false
-}
-
-// even returns the number of loops outside of the first ragged one.
-func (s *statement) even() int {
-	i := slices.IndexFunc(s.vars, func(v *term.Variable) bool { return slices.Contains(s.ragged, v) })
-	if i < 0 {
-		return len(s.vars)
-	}
-	return i
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -22,7 +23,7 @@ func TestRanges(t *testing.T) {
 	e := &term.Variable{Name: "e", Lo: elementOf(readOf(p, 1, r.Term())), Hi: elementOf(readOf(p, 1, next))}
 	e.Lo.Kind, e.Hi.Kind = term.Integer, term.Integer
 	tensors, memory := filled(p)
-	tensors[1] = Tensor{Type: dtype.I32, Memory: 1, Below: cols + 1}
+	tensors[1] = rewrite.Tensor{Type: dtype.I32, Memory: 1, Below: cols + 1}
 	copy(as[int32](memory[1]), first)
 	statements := []*program.Statement{{Target: 2, Left: readOf(p, 2, r.Term(), e.Term()), Vars: []*term.Variable{r, e},
 		Value: elementOf(readOf(p, 0, e.Term())), Add: true}}

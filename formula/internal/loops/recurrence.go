@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -32,7 +33,7 @@ type span[T simd.Float] struct {
 }
 
 // compileRecurrence compiles a block of statements that are a recurrence.
-func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statement, tensors []Tensor, o Options) (Code, error) {
+func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statement, tensors []rewrite.Tensor, o Options) (Code, error) {
 	over := block[0].Over
 	n, err := stepsOf(block)
 	if err != nil {
@@ -58,7 +59,7 @@ func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statem
 		}
 	}
 	if row != nil {
-		out.rows = extent(row)
+		out.rows = rewrite.Extent(row)
 		for _, x := range out.spans {
 			for _, g := range x.code.groups {
 				if !x.code.byRow || len(g.shared) == 0 || g.total%out.rows != 0 {
@@ -69,7 +70,7 @@ func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statem
 	}
 	each := 1 // elements of a row at one value of the index
 	for _, s := range block {
-		each = max(each, box(slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return v == s.Over }))/max(out.rows, 1))
+		each = max(each, rewrite.Box(slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return v == s.Over }))/max(out.rows, 1))
 	}
 	out.rounds = max(roundElements/each, 1)
 	return out, nil
@@ -77,7 +78,7 @@ func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statem
 
 // compileSpan compiles the code of a block for values lo to hi-1 of its index. row is an index that becomes
 // the outermost one of all statements, which read each other only at the same value of it; or nil.
-func compileSpan[T simd.Float](p *program.Program, block []*program.Statement, tensors []Tensor, o Options, lo, hi int, row *term.Variable) (span[T], error) {
+func compileSpan[T simd.Float](p *program.Program, block []*program.Statement, tensors []rewrite.Tensor, o Options, lo, hi int, row *term.Variable) (span[T], error) {
 	over := &term.Variable{Name: block[0].Over.Name, Lo: term.Number(lo), Hi: term.Number(hi)}
 	statements, err := step(block, over, func(s *program.Statement, to map[*term.Variable]*term.Term) {
 		if row != nil {
@@ -236,35 +237,35 @@ func (r *recurrenceRunner[T]) span(i int, s *state[T], from, to int) {
 
 // noteSteps computes, by memory, how many elements accesses move from one value of a recurrence's index to
 // the next. If all accesses to memory move alike, they are compared at one value of the index.
-func (c *compiler[T]) noteSteps(statements []*statement) {
+func (c *compiler[T]) noteSteps(statements []*rewrite.Statement) {
 	c.steps = map[int]int{}
 	uneven := map[int]bool{}
 	over := c.options.over
 	for _, s := range statements {
 		note := func(r *term.Read) {
-			f := accessOf(r).offset
+			f := rewrite.AccessOf(r).Offset
 			for k := range r.Count {
 				m := c.tensors[r.Tensor+k].Memory
 				was, known := c.steps[m]
-				c.steps[m] = f.factor(over)
-				uneven[m] = uneven[m] || f.hidden(over) || known && was != c.steps[m]
+				c.steps[m] = f.Factor(over)
+				uneven[m] = uneven[m] || f.Hidden(over) || known && was != c.steps[m]
 			}
 		}
-		for _, n := range append([]*term.Term{s.value, s.guard, s.left.Which}, s.left.Idx...) {
+		for _, n := range append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...) {
 			if n != nil {
-				reads(n, note)
+				rewrite.Reads(n, note)
 			}
 		}
-		left := *s.left
-		left.Tensor, left.Count = s.target, 1
+		left := *s.Left
+		left.Tensor, left.Count = s.Target, 1
 		note(&left)
 	}
 	maps.DeleteFunc(c.steps, func(m int, _ int) bool { return uneven[m] })
 }
 
 // byRow reports whether the outermost index of all statements enumerates rows, which row names.
-func byRow(statements []*statement, row string) bool {
-	return row != "" && !slices.ContainsFunc(statements, func(s *statement) bool {
-		return len(s.vars) == 0 || s.vars[0].Name != row || extent(s.vars[0]) != extent(statements[0].vars[0])
+func byRow(statements []*rewrite.Statement, row string) bool {
+	return row != "" && !slices.ContainsFunc(statements, func(s *rewrite.Statement) bool {
+		return len(s.Vars) == 0 || s.Vars[0].Name != row || rewrite.Extent(s.Vars[0]) != rewrite.Extent(statements[0].Vars[0])
 	})
 }

@@ -3,6 +3,7 @@ package loops
 import (
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -50,11 +51,11 @@ func TestSharedTemporaries(t *testing.T) {
 			return apply(term.Choose, term.Real, at(even, 0, nil), timesOf(at(state, 0, nil), at(factor, 0, nil)), at(state, 0, nil))
 		}),
 	}
-	var tensors []Tensor
+	var tensors []rewrite.Tensor
 	for i := range p.Tensors {
-		tensors = append(tensors, Tensor{Type: dtype.F32, Memory: i})
+		tensors = append(tensors, rewrite.Tensor{Type: dtype.F32, Memory: i})
 		if i >= factor && i <= even {
-			tensors[i] = Tensor{Memory: i, Local: true}
+			tensors[i] = rewrite.Tensor{Memory: i, Local: true}
 		}
 	}
 	code, err := Compile(p, statements, tensors, Options{})

@@ -3,6 +3,7 @@ package loops
 import (
 	"math"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 )
@@ -153,7 +154,7 @@ var integerFolds = map[reduction.Kind]func(v int, x []int) int{
 // argument returns scalar code for argmax or argmin. The result is the index of the first extreme, or its
 // row-major number if several indices are reduced. NaN counts as more extreme than all numbers.
 func (c *compiler[T]) argument(r *term.Reduction, each func(*state[T], func())) func(*state[T]) int {
-	at := c.value(linear(r.Number))
+	at := c.value(rewrite.Linear(r.Number))
 	if r.Body.Kind == term.Integer {
 		return c.wholeArgument(r, each, at)
 	}

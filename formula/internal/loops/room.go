@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/internal/base/memplan"
 )
 
@@ -163,7 +164,7 @@ func (c *code[T]) placeLocals(groups []*bundleGroup) {
 	var buffers []memplan.Buffer
 	c.stored = make([]bool, len(c.tensors))
 	for t, x := range c.tensors {
-		users, bytes := c.usersOf(t), elements(c.p.Tensors[t])*x.Type.Size()
+		users, bytes := c.usersOf(t), rewrite.Elements(c.p.Tensors[t])*x.Type.Size()
 		c.stored[t] = x.Local && !x.Planned && x.Memory == t && !c.kept[t] && len(users) > 0
 		if bytes == 0 || !c.stored[t] {
 			continue

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -27,7 +28,7 @@ func productOfProduct(t *testing.T, n int) Code {
 			Value: reduce(reduction.Sum, timesOf(elementOf(readOf(p, a, row, col)), elementOf(readOf(p, 1, s.Term(), c.Term()))), s)}
 	}
 	code, err := Compile(p, []*program.Statement{product(2, 0, false), product(3, 2, true)},
-		[]Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Local: true, Memory: 2}, {Type: dtype.F32, Memory: 3}}, Options{})
+		[]rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Local: true, Memory: 2}, {Type: dtype.F32, Memory: 3}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

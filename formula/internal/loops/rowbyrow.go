@@ -1,6 +1,10 @@
 package loops
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/opgen/opgen/formula/internal/rewrite"
+)
 
 // rowByRow returns an error unless groups can run row by row: the outermost shared loops of each group
 // enumerate n rows, and an iteration accesses, of tensors that statements write, only elements of its row.
@@ -15,7 +19,7 @@ func (c *compiler[T]) rowByRow(groups []*bundleGroup, n, given int) (before []bo
 		if before[i] = c.early(g, given); before[i] {
 			for _, b := range g.bundles {
 				for _, s := range b.statements {
-					early[s.target] = true
+					early[s.Target] = true
 				}
 			}
 		}
@@ -23,16 +27,16 @@ func (c *compiler[T]) rowByRow(groups []*bundleGroup, n, given int) (before []bo
 	for i, g := range groups {
 		outer, rows := 0, 1
 		for vars := g.bundles[0].vars; outer < g.depth && rows < n; outer++ {
-			rows *= extent(vars[outer])
+			rows *= rewrite.Extent(vars[outer])
 		}
 		for _, b := range g.bundles {
-			number, stride := form{}, 1
+			number, stride := rewrite.Form{}, 1
 			for d := outer - 1; d >= 0; d-- {
-				number.vars = append(number.vars, multiple{b.vars[d], stride})
-				stride *= extent(b.vars[d])
+				number.Vars = append(number.Vars, rewrite.Multiple{Of: b.vars[d], Factor: stride})
+				stride *= rewrite.Extent(b.vars[d])
 			}
 			for _, s := range b.statements {
-				name := c.p.Tensors[s.target].Name
+				name := c.p.Tensors[s.Target].Name
 				if !before[i] && (rows != n || stride != n) {
 					return nil, fmt.Errorf("the loops of %s do not go over %d rows", name, n)
 				}
@@ -53,23 +57,23 @@ func (c *compiler[T]) rowByRow(groups []*bundleGroup, n, given int) (before []bo
 // inRow reports whether an access is to elements of one row, of n, whose number is an affine form. Loops
 // check the bounds of subscripts that are not proved, so a read whose first subscripts are the row's indices
 // stays in the row.
-func (t *touch) inRow(number form, n int) bool {
+func (t *touch) inRow(number rewrite.Form, n int) bool {
 	size := 1
-	for _, e := range t.access.ext {
+	for _, e := range t.access.Ext {
 		size *= e
 	}
 	each := max(size/n, 1)
-	if at := t.at.plus(number, -each).bounds(); size%n == 0 && at.Known && at.Lo >= 0 && at.Hi < each {
+	if at := t.at.Plus(number, -each).Bounds(); size%n == 0 && at.Known && at.Lo >= 0 && at.Hi < each {
 		return true
 	}
-	row, rows := form{}, 1
-	for d, e := range t.access.ext {
-		if rows == n || len(t.access.idx) != len(t.access.ext) {
+	row, rows := rewrite.Form{}, 1
+	for d, e := range t.access.Ext {
+		if rows == n || len(t.access.Idx) != len(t.access.Ext) {
 			break
 		}
-		row, rows = form{}.plus(row, e).plus(t.access.idx[d], 1), rows*e
+		row, rows = rewrite.Form{}.Plus(row, e).Plus(t.access.Idx[d], 1), rows*e
 	}
-	return !t.writes && rows == n && len(row.rest) == 0 && row.sameValue(number)
+	return !t.writes && rows == n && len(row.Rest) == 0 && row.SameValue(number)
 }
 
 // early reports whether a group may run before all rows: it defines only temporaries that the options list,
@@ -77,9 +81,9 @@ func (t *touch) inRow(number form, n int) bool {
 func (c *compiler[T]) early(g *bundleGroup, given int) bool {
 	for _, b := range g.bundles {
 		for _, s := range b.statements {
-			t := &c.tensors[s.target]
-			if !t.Local || t.Planned || t.Memory != s.target || s.target < given && !c.options.Before[s.target] ||
-				s.target >= given && elements(c.p.Tensors[s.target]) > 1 {
+			t := &c.tensors[s.Target]
+			if !t.Local || t.Planned || t.Memory != s.Target || s.Target < given && !c.options.Before[s.Target] ||
+				s.Target >= given && rewrite.Elements(c.p.Tensors[s.Target]) > 1 {
 				return false
 			}
 		}

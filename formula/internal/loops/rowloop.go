@@ -46,17 +46,17 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 	size := int(unsafe.Sizeof(T(0)))
 	for _, x := range l.inputs {
 		switch at := p.parts[x.register]; {
-		case at != nil && at.fixed && !at.offset.hidden(w):
-			out.strides[x.pointer] = at.offset.factor(w) * size
+		case at != nil && at.fixed && !at.offset.Hidden(w):
+			out.strides[x.pointer] = at.offset.Factor(w) * size
 		case at != nil || !slices.Contains(c.accumulators, x.register): // an accumulator does not move
 			return nil
 		}
 	}
 	for _, x := range l.sources {
-		if x.offset.hidden(w) {
+		if x.offset.Hidden(w) {
 			return nil
 		}
-		out.strides[x.pointer] = x.offset.factor(w) * x.kind.Bytes(size)
+		out.strides[x.pointer] = x.offset.Factor(w) * x.kind.Bytes(size)
 	}
 	for _, x := range l.outputs {
 		if !slices.Contains(c.accumulators, x.register) {
@@ -64,10 +64,10 @@ func (c *compiler[T]) rowLoop(p *strip[T], vars []*term.Variable) *rowLoop[T] {
 		}
 	}
 	for _, x := range l.stores {
-		if x.offset.hidden(w) || p.numbers[x.memory] {
+		if x.offset.Hidden(w) || p.numbers[x.memory] {
 			return nil
 		}
-		out.strides[x.pointer] = x.offset.factor(w) * x.kind.Bytes(size)
+		out.strides[x.pointer] = x.offset.Factor(w) * x.kind.Bytes(size)
 		if x.past && out.strides[x.pointer]%l.code.Vector() != 0 {
 			return nil
 		}

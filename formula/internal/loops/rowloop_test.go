@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/formula/internal/jit"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -111,7 +112,7 @@ func TestRowLoop(t *testing.T) {
 			local := func(name, indices string) *program.Local {
 				var extents []int
 				for _, i := range []byte(indices) {
-					extents = append(extents, extent(of[i]))
+					extents = append(extents, rewrite.Extent(of[i]))
 				}
 				return reals(name, extents...)
 			}
@@ -161,7 +162,7 @@ func TestRowLoop(t *testing.T) {
 				return out
 			}
 			t.Run(fmt.Sprint(c.name, shape), func(t *testing.T) {
-				made, err := Compile(p, []*program.Statement{s}, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F64, Memory: 1}, {Type: dtype.F32, Memory: 2},
+				made, err := Compile(p, []*program.Statement{s}, []rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F64, Memory: 1}, {Type: dtype.F32, Memory: 2},
 					{Type: dtype.F32, Memory: 3}, {Type: result, Memory: to}}, Options{})
 				if err != nil {
 					t.Fatal(err)

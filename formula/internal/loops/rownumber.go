@@ -2,6 +2,7 @@ package loops
 
 import (
 	"github.com/opgen/opgen/formula/internal/jit"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -32,7 +33,7 @@ func (c *compiler[T]) rowNumber(n number[T], w *term.Variable) rowNumber[T] {
 	c.lenient = n.lenient // speculative as in the strip
 	defer func() { c.lenient = was }()
 	if e := c.wideElement(n.term); e != nil {
-		out.at, out.tensor, out.apart = c.value(e.offset), e.tensor, e.offset.factor(w)
+		out.at, out.tensor, out.apart = c.value(e.offset), e.tensor, e.offset.Factor(w)
 	} else if out.all = c.rowTerm(n.term, w); out.all != nil {
 		out.values = c.rowValues()
 	}
@@ -84,11 +85,11 @@ func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
 // rowElements returns code that loads float32 or float64 elements with a constant stride. It returns nil for
 // other loads.
 func (c *compiler[T]) rowElements(r *term.Read, w *term.Variable) rowTerm[T] {
-	a, t := accessOf(r), c.tensors[r.Tensor].Type
-	if len(a.open) > 0 || r.Which != nil || len(a.offset.rest) > 0 || t != dtype.F32 && t != dtype.F64 {
+	a, t := rewrite.AccessOf(r), c.tensors[r.Tensor].Type
+	if len(a.Open) > 0 || r.Which != nil || len(a.Offset.Rest) > 0 || t != dtype.F32 && t != dtype.F64 {
 		return nil
 	}
-	at, place, tensor, apart := c.value(a.offset), c.place(w), r.Tensor, a.offset.factor(w)
+	at, place, tensor, apart := c.value(a.Offset), c.place(w), r.Tensor, a.Offset.Factor(w)
 	if t == dtype.F32 {
 		return func(s *state[T], first int, to []float64) {
 			s.vars[place] = first

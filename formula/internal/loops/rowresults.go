@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -17,19 +18,19 @@ type rowResults[T simd.Float] struct {
 
 // rowResults returns the destination of a statement's results along index w. It returns nil if storing takes
 // more than a conversion and a division.
-func (c *compiler[T]) rowResults(st *statement, r *term.Reduction, w *term.Variable) *rowResults[T] {
-	t, a := c.tensors[st.target], accessOf(st.left)
-	if t.Type != dtype.F64 && t.Type != dtype.F32 || t.Add || st.add || st.guard != nil || st.left.Which != nil || len(a.open) > 0 || a.offset.hidden(w) {
+func (c *compiler[T]) rowResults(st *rewrite.Statement, r *term.Reduction, w *term.Variable) *rowResults[T] {
+	t, a := c.tensors[st.Target], rewrite.AccessOf(st.Left)
+	if t.Type != dtype.F64 && t.Type != dtype.F32 || t.Add || st.Add || st.Guard != nil || st.Left.Which != nil || len(a.Open) > 0 || a.Offset.Hidden(w) {
 		return nil
 	}
 	switch r.Kind {
 	case reduction.Sum, reduction.Max, reduction.Min:
 	case reduction.Mean:
-		return &rowResults[T]{st.target, c.value(a.offset), a.offset.factor(w), true}
+		return &rowResults[T]{st.Target, c.value(a.Offset), a.Offset.Factor(w), true}
 	default:
 		return nil
 	}
-	return &rowResults[T]{st.target, c.value(a.offset), a.offset.factor(w), false}
+	return &rowResults[T]{st.Target, c.value(a.Offset), a.Offset.Factor(w), false}
 }
 
 // put stores the results of rows rows of n elements: every step-th element of of. The index must be at the

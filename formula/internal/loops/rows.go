@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -108,8 +109,8 @@ func (k *unitCompiler[T]) joint(folds []*term.Reduction, v *term.Variable, accum
 }
 
 // rowSum compiles the reduction r of statement st.
-func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Variable) *rowSum[T] {
-	p := &rowSum[T]{kind: r.Kind, op: simd.Add, join: reduction.Sum.Join(), give: k.writer(&statement{target: st.target, left: st.left, add: st.add})}
+func (k *unitCompiler[T]) rowSum(st *rewrite.Statement, r *term.Reduction, v *term.Variable) *rowSum[T] {
+	p := &rowSum[T]{kind: r.Kind, op: simd.Add, join: reduction.Sum.Join(), give: k.writer(&rewrite.Statement{Target: st.Target, Left: st.Left, Add: st.Add})}
 	z := newVectorizer(k.compiler, v)
 	into := instruction[T]{op: opSumLanes}
 	switch {
@@ -143,8 +144,8 @@ func (k *unitCompiler[T]) rowSum(st *statement, r *term.Reduction, v *term.Varia
 	k.finish(&z.strip)
 	p.code, p.own = z.strip, z.strip.sums() > 0
 	if always && !p.own && b.Op == term.Element && b.Read.Which == nil && k.tensors[b.Read.Tensor].Type == k.own && len(z.strip.code) == 2 {
-		if a := accessOf(b.Read); len(a.open) == 0 && len(a.offset.rest) == 0 {
-			if p.at, p.tensor, p.step = k.value(a.offset), b.Read.Tensor, a.offset.factor(v); p.step == 1 {
+		if a := rewrite.AccessOf(b.Read); len(a.Open) == 0 && len(a.Offset.Rest) == 0 {
+			if p.at, p.tensor, p.step = k.value(a.Offset), b.Read.Tensor, a.Offset.Factor(v); p.step == 1 {
 				p.into = &into
 			}
 		}

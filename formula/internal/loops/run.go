@@ -312,7 +312,7 @@ func (g *loopGroup[T]) noteFlat() {
 		}
 	}
 	for _, x := range l.stores {
-		if len(x.offset.rest) > 0 { // the address may differ in another step
+		if len(x.offset.Rest) > 0 { // the address may differ in another step
 			return
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/internal/jit"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/blas"
@@ -71,44 +72,44 @@ func (c *compiler[T]) place(v *term.Variable) int {
 }
 
 // value returns scalar code for an affine form.
-func (c *compiler[T]) value(f form) func(*state[T]) int {
-	base := f.base
-	if f.constant() {
+func (c *compiler[T]) value(f rewrite.Form) func(*state[T]) int {
+	base := f.Base
+	if f.Constant() {
 		return func(*state[T]) int { return base }
 	}
-	if len(f.rest) == 0 && len(f.vars) == 1 {
-		i, k := c.place(f.vars[0].of), f.vars[0].factor
+	if len(f.Rest) == 0 && len(f.Vars) == 1 {
+		i, k := c.place(f.Vars[0].Of), f.Vars[0].Factor
 		return func(s *state[T]) int { return base + k*s.vars[i] }
 	}
-	if len(f.rest) == 0 && len(f.vars) == 2 {
-		i, k := c.place(f.vars[0].of), f.vars[0].factor
-		j, l := c.place(f.vars[1].of), f.vars[1].factor
+	if len(f.Rest) == 0 && len(f.Vars) == 2 {
+		i, k := c.place(f.Vars[0].Of), f.Vars[0].Factor
+		j, l := c.place(f.Vars[1].Of), f.Vars[1].Factor
 		return func(s *state[T]) int { return base + k*s.vars[i] + l*s.vars[j] }
 	}
-	if len(f.rest) == 0 && len(f.vars) == 3 {
-		i, k := c.place(f.vars[0].of), f.vars[0].factor
-		j, l := c.place(f.vars[1].of), f.vars[1].factor
-		m, n := c.place(f.vars[2].of), f.vars[2].factor
+	if len(f.Rest) == 0 && len(f.Vars) == 3 {
+		i, k := c.place(f.Vars[0].Of), f.Vars[0].Factor
+		j, l := c.place(f.Vars[1].Of), f.Vars[1].Factor
+		m, n := c.place(f.Vars[2].Of), f.Vars[2].Factor
 		return func(s *state[T]) int { return base + k*s.vars[i] + l*s.vars[j] + n*s.vars[m] }
 	}
-	if len(f.rest) == 1 && len(f.vars) == 0 {
-		k, x := f.rest[0].factor, c.operation(f.rest[0].of)
+	if len(f.Rest) == 1 && len(f.Vars) == 0 {
+		k, x := f.Rest[0].Factor, c.operation(f.Rest[0].Of)
 		return func(s *state[T]) int { return base + k*x(s) }
 	}
-	if len(f.rest) == 1 && len(f.vars) == 1 {
-		i, k := c.place(f.vars[0].of), f.vars[0].factor
-		l, x := f.rest[0].factor, c.operation(f.rest[0].of)
+	if len(f.Rest) == 1 && len(f.Vars) == 1 {
+		i, k := c.place(f.Vars[0].Of), f.Vars[0].Factor
+		l, x := f.Rest[0].Factor, c.operation(f.Rest[0].Of)
 		return func(s *state[T]) int { return base + k*s.vars[i] + l*x(s) }
 	}
 	type part struct{ place, factor int }
 	var parts []part
-	for _, m := range f.vars {
-		parts = append(parts, part{c.place(m.of), m.factor})
+	for _, m := range f.Vars {
+		parts = append(parts, part{c.place(m.Of), m.Factor})
 	}
-	rest := make([]func(*state[T]) int, len(f.rest))
-	factors := make([]int, len(f.rest))
-	for i, p := range f.rest {
-		rest[i], factors[i] = c.operation(p.of), p.factor
+	rest := make([]func(*state[T]) int, len(f.Rest))
+	factors := make([]int, len(f.Rest))
+	for i, p := range f.Rest {
+		rest[i], factors[i] = c.operation(p.Of), p.Factor
 	}
 	return func(s *state[T]) int {
 		n := base
@@ -128,7 +129,7 @@ func (c *compiler[T]) integer(n *term.Term) func(*state[T]) int {
 		x := c.real(n)
 		return func(s *state[T]) int { return int(x(s)) }
 	}
-	return c.value(linear(n))
+	return c.value(rewrite.Linear(n))
 }
 
 // operation returns scalar code that computes an opaque integer.
@@ -208,18 +209,18 @@ func (c *compiler[T]) applyInteger(n *term.Term) func(*state[T]) int {
 // reached returns code that computes the address of an access: the tensor, and the offset in it. inside is
 // false if the access is out of bounds and has a default or is speculative; otherwise it is an error.
 func (c *compiler[T]) reached(r *term.Read) func(*state[T]) (tensor, at int, inside bool) {
-	a := accessOf(r)
-	at, first := c.value(a.offset), r.Tensor
+	a := rewrite.AccessOf(r)
+	at, first := c.value(a.Offset), r.Tensor
 	which := func(*state[T]) int { return 0 }
 	if r.Which != nil {
 		which = c.integer(r.Which)
 	}
 	count, strict := r.Count, r.Else == nil && !c.lenient
-	idx := make([]func(*state[T]) int, len(a.idx))
-	for i, f := range a.idx {
+	idx := make([]func(*state[T]) int, len(a.Idx))
+	for i, f := range a.Idx {
 		idx[i] = c.value(f)
 	}
-	open, ext, name := a.open, a.ext, c.p.Tensors[r.Tensor].Name
+	open, ext, name := a.Open, a.Ext, c.p.Tensors[r.Tensor].Name
 	if len(open) == 0 && r.Which == nil {
 		return func(s *state[T]) (int, int, bool) { return first, at(s), true }
 	}
@@ -280,8 +281,8 @@ func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.
 	if r.Else != nil {
 		other = code(r.Else)
 	}
-	if a := accessOf(r); len(a.open) == 0 && r.Which == nil {
-		at, t := c.value(a.offset), r.Tensor
+	if a := rewrite.AccessOf(r); len(a.Open) == 0 && r.Which == nil {
+		at, t := c.value(a.Offset), r.Tensor
 		return func(s *state[T]) V { return get(&s.mem[t], at(s)) }
 	}
 	return func(s *state[T]) V {
@@ -295,7 +296,7 @@ func element[T simd.Float, V any](c *compiler[T], r *term.Read, code func(*term.
 
 // single returns scalar code that loads the only element of a real tensor. It returns nil for other loads.
 func (c *compiler[T]) single(r *term.Read) func(*state[T]) float64 {
-	if a := accessOf(r); len(a.open) > 0 || r.Which != nil || !a.offset.isZero() {
+	if a := rewrite.AccessOf(r); len(a.Open) > 0 || r.Which != nil || !a.Offset.IsZero() {
 		return nil
 	}
 	t := r.Tensor
@@ -315,8 +316,8 @@ func (c *compiler[T]) wideElement(n *term.Term) *wideElement {
 		return nil
 	}
 	r := n.Read
-	if a := accessOf(r); len(a.open) == 0 && r.Which == nil && c.tensors[r.Tensor].Type == dtype.F64 && len(a.offset.rest) == 0 {
-		return &wideElement{r.Tensor, a.offset}
+	if a := rewrite.AccessOf(r); len(a.Open) == 0 && r.Which == nil && c.tensors[r.Tensor].Type == dtype.F64 && len(a.Offset.Rest) == 0 {
+		return &wideElement{r.Tensor, a.Offset}
 	}
 	return nil
 }
@@ -351,8 +352,8 @@ func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 	}
 	switch n.Op {
 	case term.Element:
-		if e := c.wideElement(n); e != nil && len(e.offset.vars) == 1 {
-			t, i, k, base := e.tensor, c.place(e.offset.vars[0].of), e.offset.vars[0].factor, e.offset.base
+		if e := c.wideElement(n); e != nil && len(e.offset.Vars) == 1 {
+			t, i, k, base := e.tensor, c.place(e.offset.Vars[0].Of), e.offset.Vars[0].Factor, e.offset.Base
 			return func(s *state[T]) float64 { return s.mem[t].f64[base+k*s.vars[i]] }
 		}
 		if x := c.single(n.Read); x != nil {

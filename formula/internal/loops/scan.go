@@ -3,69 +3,11 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 )
-
-// scan returns the scan that is the statement's value. It returns nil for other values.
-func (s *statement) scan() *term.Scan {
-	r := s.reduction()
-	if r == nil || s.add || s.guard != nil {
-		return nil
-	}
-	if t := r.Scan(); t != nil && slices.Contains(s.vars, t.Present) && scannable(t, r.Kind) {
-		return t
-	}
-	return nil
-}
-
-// chain returns the chain that is the statement's value. It returns nil for other values.
-func (s *statement) chain() *term.Chain {
-	r := s.reduction()
-	if r == nil || s.add || s.guard != nil {
-		return nil
-	}
-	if c := r.Chain(); c != nil && slices.Contains(s.vars, c.Present) {
-		return c
-	}
-	return nil
-}
-
-// present returns the index of the results of the statement's scan or chain. It returns nil for other
-// statements.
-func (s *statement) present() *term.Variable {
-	if t := s.scan(); t != nil {
-		return t.Present
-	}
-	if c := s.chain(); c != nil {
-		return c.Present
-	}
-	return nil
-}
-
-// presentLast makes the index of a scan's results the innermost loop, so that the other loops can be shared.
-func presentLast(s *statement) *statement {
-	v := s.present()
-	if v == nil {
-		return s
-	}
-	out := *s
-	out.vars = append(slices.DeleteFunc(slices.Clone(s.vars), func(w *term.Variable) bool { return w == v }), v)
-	return &out
-}
-
-// scannable reports whether one pass computes a scan, since the reduction of a prefix is all that results
-// behind it need.
-func scannable(t *term.Scan, kind reduction.Kind) bool {
-	switch kind {
-	case reduction.Mean:
-		return t.Where != term.Others && t.Guard == nil
-	case reduction.LogSumExp:
-		return t.Where != term.Others
-	}
-	return true
-}
 
 // scan is a statement whose value is a prefix, suffix or leave-one-out reduction. One pass computes all
 // results of a row. It accumulates in float64, in order, and sums in groups of four.
@@ -89,12 +31,12 @@ type scan[T simd.Float] struct {
 
 // scanUnit compiles a scan. Strips run over a batch index, if one has stride 1, and otherwise over the
 // elements of a row.
-func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
+func (k *unitCompiler[T]) scanUnit(st *rewrite.Statement, t *term.Scan) unit[T] {
 	r := k.bundle.folds[0]
-	if st.value.Kind == term.Integer {
+	if st.Value.Kind == term.Integer {
 		return k.integerScanUnit(st, t)
 	}
-	u := scan[T]{Scan: t, kind: r.Kind, unit: r.Kind.Identity(), present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over),
+	u := scan[T]{Scan: t, kind: r.Kind, unit: r.Kind.Identity(), present: k.place(t.Present), count: rewrite.Extent(t.Present), over: k.place(t.Over),
 		lo: k.integer(t.Lo), hi: k.integer(t.Hi)}
 	v := k.scanColumn(st, t)
 	in, out := t.Over, t.Present
@@ -117,13 +59,13 @@ func (k *unitCompiler[T]) scanUnit(st *statement, t *term.Scan) unit[T] {
 
 // scanColumn returns a batch index with stride 1 for strips to run over. It returns nil if strips run over
 // the elements of a row.
-func (k *unitCompiler[T]) scanColumn(st *statement, t *term.Scan) *term.Variable {
-	to := accessOf(st.left).offset
-	if to.factor(t.Present) == 1 || k.bundle.folds[0].Kind == reduction.LogSumExp {
+func (k *unitCompiler[T]) scanColumn(st *rewrite.Statement, t *term.Scan) *term.Variable {
+	to := rewrite.AccessOf(st.Left).Offset
+	if to.Factor(t.Present) == 1 || k.bundle.folds[0].Kind == reduction.LogSumExp {
 		return nil
 	}
 	for _, v := range k.free() {
-		if v != t.Present && to.factor(v) == 1 && extent(v) > 1 && !t.Lo.Uses(v) && !t.Hi.Uses(v) {
+		if v != t.Present && to.Factor(v) == 1 && rewrite.Extent(v) > 1 && !t.Lo.Uses(v) && !t.Hi.Uses(v) {
 			return v
 		}
 	}
@@ -139,14 +81,14 @@ func (k *unitCompiler[T]) shiftOf(t *term.Scan) func(*state[T]) int {
 	}
 	var shift func(*state[T]) int
 	for _, n := range bounds {
-		f := linear(n)
+		f := rewrite.Linear(n)
 		switch {
-		case f.hidden(t.Present) || shift != nil && f.factor(t.Present) != 0:
+		case f.Hidden(t.Present) || shift != nil && f.Factor(t.Present) != 0:
 			return nil
-		case f.factor(t.Present) == 1:
-			f = f.plus(form{vars: []multiple{{t.Present, 1}}}, -1)
-			shift = k.value(form{base: more}.plus(f, -1))
-		case f.factor(t.Present) != 0:
+		case f.Factor(t.Present) == 1:
+			f = f.Plus(rewrite.Form{Vars: []rewrite.Multiple{{Of: t.Present, Factor: 1}}}, -1)
+			shift = k.value(rewrite.Form{Base: more}.Plus(f, -1))
+		case f.Factor(t.Present) != 0:
 			return nil
 		}
 	}

@@ -3,6 +3,7 @@ package loops
 import (
 	"math"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -160,9 +161,9 @@ type integerScan[T simd.Float] struct {
 }
 
 // integerScanUnit compiles a scan of integers.
-func (k *unitCompiler[T]) integerScanUnit(st *statement, t *term.Scan) unit[T] {
+func (k *unitCompiler[T]) integerScanUnit(st *rewrite.Statement, t *term.Scan) unit[T] {
 	r := k.bundle.folds[0]
-	u := &integerScan[T]{scan: scan[T]{Scan: t, kind: r.Kind, present: k.place(t.Present), count: extent(t.Present), over: k.place(t.Over), lo: k.integer(t.Lo),
+	u := &integerScan[T]{scan: scan[T]{Scan: t, kind: r.Kind, present: k.place(t.Present), count: rewrite.Extent(t.Present), over: k.place(t.Over), lo: k.integer(t.Lo),
 		hi: k.integer(t.Hi), outer: k.loops(k.free(), t.Present)}, join: r.Kind.IntegerJoin(), first: r.Kind.IntegerIdentity(), give: k.integerWriter(st)}
 	u.value = func(*state[T]) int { return 1 }
 	if r.Body != nil {
@@ -176,8 +177,8 @@ func (k *unitCompiler[T]) integerScanUnit(st *statement, t *term.Scan) unit[T] {
 }
 
 // integerWriter returns code that stores an integer as the current element of a statement's target.
-func (c *compiler[T]) integerWriter(st *statement) func(*state[T], int) {
-	find, t := c.target(st), c.tensors[st.target]
+func (c *compiler[T]) integerWriter(st *rewrite.Statement) func(*state[T], int) {
+	find, t := c.target(st), c.tensors[st.Target]
 	put := c.bounding(st, putWhole[T](st, t))
 	return func(s *state[T], v int) {
 		if id, at, inside := find(s); inside {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -24,7 +25,7 @@ type sequence[T simd.Float] struct {
 type groupOf struct{ part, group int }
 
 // compileParts compiles statements some of which are recurrences.
-func compileParts[T simd.Float](p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (Code, error) {
+func compileParts[T simd.Float](p *program.Program, statements []*program.Statement, tensors []rewrite.Tensor, o Options) (Code, error) {
 	out := &sequence[T]{shared: map[int]int64{}}
 	parts := partsOf(statements)
 	tensors = slices.Clone(tensors)
@@ -34,7 +35,7 @@ func compileParts[T simd.Float](p *program.Program, statements []*program.Statem
 		return nil, err
 	}
 	for _, t := range crossing {
-		out.shared[t] = int64(elements(p.Tensors[t]) * tensors[t].Type.Size())
+		out.shared[t] = int64(rewrite.Elements(p.Tensors[t]) * tensors[t].Type.Size())
 	}
 	for _, part := range parts {
 		var code Code
@@ -81,7 +82,7 @@ func partsOf(statements []*program.Statement) (parts [][]*program.Statement) {
 // value of its index reads at another. It sets their types, and that they are not local: they exist while the
 // whole code runs. If exacts is not nil, temporaries whose real values are integers become float64, and are
 // added to exacts.
-func crossing(p *program.Program, parts [][]*program.Statement, tensors []Tensor, own dtype.Type, exacts map[int]bool) (out []int, err error) {
+func crossing(p *program.Program, parts [][]*program.Statement, tensors []rewrite.Tensor, own dtype.Type, exacts map[int]bool) (out []int, err error) {
 	users := make([]int, len(tensors)) // the part that accesses a tensor, and 1; -1 for several
 	note := func(t, part int) {
 		if users[t] == 0 {

@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -10,19 +11,19 @@ import (
 // One index replaces those of several loops, so that a strip covers more iterations. The order of additions
 // is unchanged. Quotients and remainders of the new index, which come from tables, replace the old indices.
 // Which loops are replaced does not depend on the loops that other statements share.
-func (k *unitCompiler[T]) shortLoops(st *statement) unit[T] {
+func (k *unitCompiler[T]) shortLoops(st *rewrite.Statement) unit[T] {
 	vars := k.bundle.vars
 	last := len(vars) - 1
-	if len(k.bundle.statements) > 1 || !st.add || last < 0 || extent(vars[last]) >= shortest ||
-		!slices.ContainsFunc(vars, func(v *term.Variable) bool { return accessOf(st.left).offset.hidden(v) }) {
+	if len(k.bundle.statements) > 1 || !st.Add || last < 0 || rewrite.Extent(vars[last]) >= rewrite.Shortest ||
+		!slices.ContainsFunc(vars, func(v *term.Variable) bool { return rewrite.AccessOf(st.Left).Offset.Hidden(v) }) {
 		return nil
 	}
 	first, n, shared := len(vars), 1, max(k.depth, k.separate(st))
-	for first > shared && n < leastFlat && n*extent(vars[first-1]) <= stripLength {
+	for first > shared && n < leastFlat && n*rewrite.Extent(vars[first-1]) <= stripLength {
 		first--
-		n *= extent(vars[first])
+		n *= rewrite.Extent(vars[first])
 	}
-	if n <= extent(vars[last]) {
+	if n <= rewrite.Extent(vars[last]) {
 		return nil
 	}
 	v := &term.Variable{Name: vars[last].Name, Lo: term.Number(0), Hi: term.Number(n)}
@@ -34,17 +35,17 @@ func (k *unitCompiler[T]) shortLoops(st *statement) unit[T] {
 			at = term.Arithmetic(term.Quotient, at, term.Number(step))
 		}
 		if i > 0 {
-			at = term.Arithmetic(term.Modulo, at, term.Number(extent(w)))
+			at = term.Arithmetic(term.Modulo, at, term.Number(rewrite.Extent(w)))
 		}
 		to[w] = at
-		step *= extent(w)
+		step *= rewrite.Extent(w)
 	}
 	was := k.bundle
 	defer func() { k.bundle = was }()
-	s := st.mapped(func(x *term.Term) *term.Term { return x.Substitute(to) })
-	s.vars = append(slices.Clone(vars[:first]), v)
+	s := st.Mapped(func(x *term.Term) *term.Term { return x.Substitute(to) })
+	s.Vars = append(slices.Clone(vars[:first]), v)
 	b := *was
-	b.vars, b.statements = s.vars, []*statement{s}
+	b.vars, b.statements = s.Vars, []*rewrite.Statement{s}
 	k.bundle = &b
 	return k.pointwise(v)
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -20,15 +21,15 @@ func TestShortLoops(t *testing.T) {
 	x, w, y := elementOf(readOf(p, 1, n.Term(), r.Term())), elementOf(readOf(p, 3, a.Term(), b.Term())), elementOf(readOf(p, 4, n.Term(), r.Term(), b.Term()))
 	add := &program.Statement{Target: 0, Left: readOf(p, 0, at), Vars: []*term.Variable{n, r, a, b}, Value: timesOf(timesOf(x, w), y), Add: true,
 		Guard: term.All(term.Compare(term.AtMost, term.Number(0), at), term.Compare(term.Less, at, term.Number(entries)), term.Compare(term.Less, w, x))}
-	var tensors []Tensor
+	var tensors []rewrite.Tensor
 	for i, typ := range []dtype.Type{dtype.F32, dtype.F32, dtype.I32, dtype.F64, dtype.F32} { // elements of w are converted
-		tensors = append(tensors, Tensor{Type: typ, Memory: i})
+		tensors = append(tensors, rewrite.Tensor{Type: typ, Memory: i})
 	}
 	compiled, err := Compile(p, []*program.Statement{add}, tensors, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if u, ok := compiled.(*code[float32]).groups[0].units[0].(*pointwise[float32]); !ok || extent(u.code.over) != rows*taps*2 {
+	if u, ok := compiled.(*code[float32]).groups[0].units[0].(*pointwise[float32]); !ok || rewrite.Extent(u.code.over) != rows*taps*2 {
 		t.Errorf("got the unit %T", compiled.(*code[float32]).groups[0].units[0])
 	}
 	memory := [][]byte{make([]byte, 4*entries), make([]byte, 4*blocks*rows), make([]byte, 4*blocks*rows), make([]byte, 8*taps*2), make([]byte, 8*blocks*rows)}
@@ -88,11 +89,11 @@ func TestWholeDigits(t *testing.T) {
 		{term.Sum(times(digit(4, 0), 5), digit(1, 4)), 2},
 		{term.Sum(times(digit(5, 0), 4), digit(1, 4)), 2},
 	} {
-		f, c2 := linear(c.of).wholeDigits(), &compiler[float32]{places: map[*term.Variable]int{}}
-		if len(f.rest) != c.parts {
-			t.Errorf("%s: got %d opaque integers, want %d", c.of, len(f.rest), c.parts)
+		f, c2 := rewrite.Linear(c.of).WholeDigits(), &compiler[float32]{places: map[*term.Variable]int{}}
+		if len(f.Rest) != c.parts {
+			t.Errorf("%s: got %d opaque integers, want %d", c.of, len(f.Rest), c.parts)
 		}
-		before, after := c2.value(linear(c.of)), c2.value(f)
+		before, after := c2.value(rewrite.Linear(c.of)), c2.value(f)
 		s := &state[float32]{vars: make([]int, len(c2.places))}
 		for i := range 120 {
 			s.vars[c2.place(v)] = i

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 )
@@ -17,10 +18,10 @@ type repeatedRow[T simd.Float] struct {
 
 // shortIndices returns the only statement of a bundle, the index of its rows and that of their elements, if a
 // strip may cover several rows. Otherwise s is nil.
-func (k *unitCompiler[T]) shortIndices() (s *statement, w, v *term.Variable) {
+func (k *unitCompiler[T]) shortIndices() (s *rewrite.Statement, w, v *term.Variable) {
 	vars, s := k.bundle.vars, k.bundle.statements[0]
 	d := len(vars) - 2
-	if d < 0 || d < k.depth-1 || len(k.bundle.statements) > 1 || s.guard != nil || s.value.Kind != term.Real || s.left.Which != nil || extent(vars[d+1]) > longestShort {
+	if d < 0 || d < k.depth-1 || len(k.bundle.statements) > 1 || s.Guard != nil || s.Value.Kind != term.Real || s.Left.Which != nil || rewrite.Extent(vars[d+1]) > longestShort {
 		return nil, nil, nil
 	}
 	return s, vars[d], vars[d+1]
@@ -29,7 +30,7 @@ func (k *unitCompiler[T]) shortIndices() (s *statement, w, v *term.Variable) {
 // ofRows returns a unit whose strips run code for several rows. w is the index of rows, and v that of their
 // elements.
 func (k *unitCompiler[T]) ofRows(w, v *term.Variable, code strip[T]) *pointwise[T] {
-	n := extent(v)
+	n := rewrite.Extent(v)
 	return &pointwise[T]{outer: k.loops(k.free()[:len(k.free())-2], nil), inner: k.loop(w), code: code, elements: n, last: k.place(v), length: stripLength / n}
 }
 
@@ -37,21 +38,23 @@ func (k *unitCompiler[T]) ofRows(w, v *term.Variable, code strip[T]) *pointwise[
 // access is neither contiguous across rows nor a broadcast.
 func (k *unitCompiler[T]) shortRows() unit[T] {
 	s, w, v := k.shortIndices()
-	if s == nil || s.add || extent(v) < 2 || extent(w) < 4 {
+	if s == nil || s.Add || rewrite.Extent(v) < 2 || rewrite.Extent(w) < 4 {
 		return nil
 	}
-	n := extent(v)
-	z, a := newVectorizer(k.compiler, v), accessOf(s.left)
+	n := rewrite.Extent(v)
+	z, a := newVectorizer(k.compiler, v), rewrite.AccessOf(s.Left)
 	follows := true
-	check := func(f form) { follows = follows && f.factor(w) == n*f.factor(v) && !f.hidden(w) && !f.hidden(v) }
-	check(a.offset)
-	follows = follows && len(a.open) == 0 && a.offset.factor(v) == 1
+	check := func(f rewrite.Form) {
+		follows = follows && f.Factor(w) == n*f.Factor(v) && !f.Hidden(w) && !f.Hidden(v)
+	}
+	check(a.Offset)
+	follows = follows && len(a.Open) == 0 && a.Offset.Factor(v) == 1
 	var repeated []repeatedRow[T]
 	forms(k.apart(s, w, v, z, &repeated), check)
 	if !follows || len(repeated) == 0 {
 		return nil
 	}
-	z.store(s, z.real(s.value))
+	z.store(s, z.real(s.Value))
 	k.finish(&z.strip)
 	for i := range repeated {
 		k.finish(&repeated[i].code)
@@ -64,7 +67,7 @@ func (k *unitCompiler[T]) shortRows() unit[T] {
 
 // apart returns the value of s with its broadcast operands replaced by contiguous loads. It adds the operands
 // to out, and makes z use their repeated rows.
-func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer[T], out *[]repeatedRow[T]) *term.Term {
+func (k *unitCompiler[T]) apart(s *rewrite.Statement, w, v *term.Variable, z *vectorizer[T], out *[]repeatedRow[T]) *term.Term {
 	seen := map[string]bool{}
 	var without func(x *term.Term) *term.Term
 	without = func(x *term.Term) *term.Term {
@@ -72,10 +75,10 @@ func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer
 			return x
 		}
 		if x.Op != term.Element || x.Kind != term.Real || x.Read.Which != nil || x.Read.Else != nil || x.Uses(w) || !x.Uses(v) ||
-			k.tensors[x.Read.Tensor].Memory == k.tensors[s.target].Memory {
+			k.tensors[x.Read.Tensor].Memory == k.tensors[s.Target].Memory {
 			return x.Map(without)
 		}
-		if a := accessOf(x.Read); len(a.open) > 0 || len(a.offset.rest) > 0 { // it may be out of bounds
+		if a := rewrite.AccessOf(x.Read); len(a.Open) > 0 || len(a.Offset.Rest) > 0 { // it may be out of bounds
 			return x.Map(without)
 		}
 		if key := k.key(x); !seen[key] {
@@ -98,14 +101,14 @@ func (k *unitCompiler[T]) apart(s *statement, w, v *term.Variable, z *vectorizer
 		}
 		return following(x, w, v)
 	}
-	return without(s.value)
+	return without(s.Value)
 }
 
 // following returns a load that is contiguous across rows, to stand for x.
 func following(x *term.Term, w, v *term.Variable) *term.Term {
-	at := term.Sum(term.Product(w.Term(), term.Number(extent(v))), v.Term())
+	at := term.Sum(term.Product(w.Term(), term.Number(rewrite.Extent(v))), v.Term())
 	read := *x.Read
-	read.Idx, read.Ext = []*term.Term{at}, []*term.Term{term.Number(extent(w) * extent(v))}
+	read.Idx, read.Ext = []*term.Term{at}, []*term.Term{term.Number(rewrite.Extent(w) * rewrite.Extent(v))}
 	return &term.Term{Op: term.Element, Kind: x.Kind, Read: &read}
 }
 

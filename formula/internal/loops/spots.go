@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -29,52 +30,52 @@ type spot[T simd.Float] struct {
 }
 
 // spotsOf matches places, or returns nil.
-func (z *vectorizer[T]) spotsOf(a *access) *spots[T] {
-	out := &spots[T]{step: a.offset.factor(z.v)}
+func (z *vectorizer[T]) spotsOf(a *rewrite.Access) *spots[T] {
+	out := &spots[T]{step: a.Offset.Factor(z.v)}
 	out.dims[1].tensor = -1
-	same, elements := form{base: a.offset.base, vars: a.offset.vars}, []addend(nil)
-	for _, p := range a.offset.rest {
-		if p.of.Uses(z.v) {
+	same, elements := rewrite.Form{Base: a.Offset.Base, Vars: a.Offset.Vars}, []rewrite.Addend(nil)
+	for _, p := range a.Offset.Rest {
+		if p.Of.Uses(z.v) {
 			elements = append(elements, p)
 		} else {
-			same.rest = append(same.rest, p)
+			same.Rest = append(same.Rest, p)
 		}
 	}
 	if len(elements) == 0 || len(elements) > len(out.dims) {
 		return nil
 	}
 	seen := make([]bool, len(elements))
-	for _, d := range a.open {
-		plus, one := a.idx[d], -1
-		plus.rest = nil
-		for _, p := range a.idx[d].rest {
-			if !p.of.Uses(z.v) {
-				plus.rest = append(plus.rest, p)
+	for _, d := range a.Open {
+		plus, one := a.Idx[d], -1
+		plus.Rest = nil
+		for _, p := range a.Idx[d].Rest {
+			if !p.Of.Uses(z.v) {
+				plus.Rest = append(plus.Rest, p)
 				continue
 			}
-			at := slices.IndexFunc(elements, func(e addend) bool { return z.c.key(e.of) == z.c.key(p.of) })
-			if one >= 0 || p.factor != 1 || at < 0 || seen[at] {
+			at := slices.IndexFunc(elements, func(e rewrite.Addend) bool { return z.c.key(e.Of) == z.c.key(p.Of) })
+			if one >= 0 || p.Factor != 1 || at < 0 || seen[at] {
 				return nil
 			}
 			one = at
 		}
-		if plus.factor(z.v) != 0 {
+		if plus.Factor(z.v) != 0 {
 			return nil
 		}
 		if one < 0 {
-			out.rest = append(out.rest, inBounds[T]{z.count(plus, z.c.value(plus)), a.ext[d]})
+			out.rest = append(out.rest, inBounds[T]{z.count(plus, z.c.value(plus)), a.Ext[d]})
 			continue
 		}
-		e := elements[one].of
+		e := elements[one].Of
 		if e.Op != term.Element || e.Read.Which != nil || z.c.tensors[e.Read.Tensor].Type != dtype.I64 {
 			return nil
 		}
-		at := accessOf(e.Read)
-		if len(at.open) > 0 || at.offset.hidden(z.v) || at.offset.factor(z.v) < 1 {
+		at := rewrite.AccessOf(e.Read)
+		if len(at.Open) > 0 || at.Offset.Hidden(z.v) || at.Offset.Factor(z.v) < 1 {
 			return nil
 		}
 		seen[one] = true
-		out.dims[one] = spot[T]{e.Read.Tensor, z.c.value(at.offset), at.offset.factor(z.v), z.c.value(plus), elements[one].factor, a.ext[d]}
+		out.dims[one] = spot[T]{e.Read.Tensor, z.c.value(at.Offset), at.Offset.Factor(z.v), z.c.value(plus), elements[one].Factor, a.Ext[d]}
 	}
 	if slices.Contains(seen, false) {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
 )
@@ -58,7 +59,7 @@ func rowOf(block []*program.Statement) *term.Variable {
 			return nil
 		}
 		at := slices.IndexFunc(s.Left.Idx, func(x *term.Term) bool { return x.Op == term.Index && x.Var == own[0] })
-		if at < 0 || !own[0].Lo.Is(0) || extent(own[0]) != extent(vars(block[0])[0]) || extent(own[0]) < 2 || IsOpen(own[0]) ||
+		if at < 0 || !own[0].Lo.Is(0) || rewrite.Extent(own[0]) != rewrite.Extent(vars(block[0])[0]) || rewrite.Extent(own[0]) < 2 || rewrite.IsOpen(own[0]) ||
 			slices.ContainsFunc(s.Left.Idx[at+1:], func(x *term.Term) bool { return x.Uses(own[0]) }) {
 			return nil
 		}
@@ -105,7 +106,7 @@ func rowsAt(block []*program.Statement, at int) map[*program.Statement]*term.Var
 				continue
 			}
 			v := plain(s.Left, at)
-			if v == nil || v == s.Over || !slices.Contains(s.Vars, v) || !v.Lo.Is(0) || IsOpen(v) {
+			if v == nil || v == s.Over || !slices.Contains(s.Vars, v) || !v.Lo.Is(0) || rewrite.IsOpen(v) {
 				return nil
 			}
 			for i, x := range s.Left.Idx {
@@ -125,7 +126,7 @@ func rowsAt(block []*program.Statement, at int) map[*program.Statement]*term.Var
 	}
 	for _, s := range block {
 		v := own[s]
-		if v == nil || extent(v) != extent(own[block[0]]) {
+		if v == nil || rewrite.Extent(v) != rewrite.Extent(own[block[0]]) {
 			return nil
 		}
 		for _, w := range s.Vars {

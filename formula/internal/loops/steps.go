@@ -3,6 +3,8 @@ package loops
 import (
 	"cmp"
 	"slices"
+
+	"github.com/opgen/opgen/formula/internal/rewrite"
 )
 
 // union describes how two groups would be fused.
@@ -85,7 +87,7 @@ func (c *compiler[T]) goesWith(g, next *bundleGroup, depth int) bool {
 }
 
 // width returns the number of iterations of a group's outermost depth loops.
-func width(g *bundleGroup, depth int) int { return box(g.bundles[0].vars[:depth]) }
+func width(g *bundleGroup, depth int) int { return rewrite.Box(g.bundles[0].vars[:depth]) }
 
 // depends reports whether a later group must run after g.
 func (c *compiler[T]) depends(g, later *bundleGroup) bool {

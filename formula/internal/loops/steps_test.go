@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -11,10 +12,10 @@ import (
 )
 
 // filled returns tensors of float32 for those of a program, which share no memory, with elements that differ.
-func filled(p *program.Program) (tensors []Tensor, memory [][]byte) {
+func filled(p *program.Program) (tensors []rewrite.Tensor, memory [][]byte) {
 	for i, l := range p.Tensors {
-		tensors = append(tensors, Tensor{Type: dtype.F32, Memory: i})
-		memory = append(memory, make([]byte, 4*elements(l)))
+		tensors = append(tensors, rewrite.Tensor{Type: dtype.F32, Memory: i})
+		memory = append(memory, make([]byte, 4*rewrite.Elements(l)))
 		for k, x := 0, as[float32](memory[i]); k < len(x); k++ {
 			x[k] = float32((k*7+i)%13) / 8
 		}
@@ -93,7 +94,7 @@ func TestSharedIndex(t *testing.T) {
 		{Target: 4, Left: readOf(p, 4, c.Term()), Vars: []*term.Variable{c}, Value: timesOf(elementOf(readOf(p, 3, c.Term())), elementOf(readOf(p, 3, c.Term())))},
 		{Target: 2, Left: readOf(p, 2, r.Term(), c.Term()), Vars: []*term.Variable{r, c},
 			Value: reduce(reduction.Sum, timesOf(elementOf(readOf(p, 0, r.Term(), s.Term())), elementOf(readOf(p, 1, c.Term(), s.Term()))), s)},
-	}, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F32, Memory: 2}, {Type: dtype.F32, Memory: 3}, {Type: dtype.F32, Memory: 4}}, Options{Steps: 2})
+	}, []rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F32, Memory: 2}, {Type: dtype.F32, Memory: 3}, {Type: dtype.F32, Memory: 4}}, Options{Steps: 2})
 	if err != nil {
 		t.Fatal(err)
 	}

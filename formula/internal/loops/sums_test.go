@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -40,7 +41,7 @@ func (c *sumCase) compile(t *testing.T) (out *code[float32], memory [][]byte, n 
 		body = timesOf(body, body)
 	}
 	made, err := Compile(p, []*program.Statement{{Target: 1, Left: readOf(p, 1, ofTerms...), Vars: of, Value: reduce(c.kind, body, over...)}},
-		[]Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
+		[]rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +228,7 @@ func TestShortRows(t *testing.T) {
 			s := &program.Statement{Target: 1, Left: read(1, a.Term(), r.Term(), k.Term()).Read, Vars: []*term.Variable{a, r, k}, Value: value}
 			a, r, k = index("a", outer), index("r", rows), index("k", cols)
 			most := &program.Statement{Target: 2, Left: read(2, a.Term(), k.Term()).Read, Vars: []*term.Variable{a, k}, Value: reduce(reduction.Max, readX(a, r, k), r)}
-			out, err := Compile(p, []*program.Statement{most, s}, []Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F64, Memory: 2},
+			out, err := Compile(p, []*program.Statement{most, s}, []rewrite.Tensor{{Type: dtype.F32, Memory: 0}, {Type: dtype.F32, Memory: 1}, {Type: dtype.F64, Memory: 2},
 				{Type: dtype.F32, Memory: 3}}, Options{})
 			if err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/internal/jit"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -94,18 +95,18 @@ func (k *unitCompiler[T]) list(u unit[T]) listed[T] {
 		out.loops += "; reduced " + loopsText(f[0].Vars)
 	}
 	for i, s := range k.bundle.statements {
-		value := s.value
+		value := s.Value
 		if k.bundle.folds != nil {
 			value = &term.Term{Op: term.Reduce, Kind: value.Kind, Reduction: k.bundle.folds[i]}
 		}
-		line := k.nameOf(s.target) + indices(s.left.Idx)
+		line := k.nameOf(s.Target) + indices(s.Left.Idx)
 		sign := " = "
-		if s.add {
+		if s.Add {
 			sign = " += "
 		}
 		line += sign + value.String()
-		if s.guard != nil {
-			line += " if " + s.guard.String()
+		if s.Guard != nil {
+			line += " if " + s.Guard.String()
 		}
 		out.gives = append(out.gives, line)
 	}
@@ -399,7 +400,7 @@ func (p *lister[T]) address(a *address[T]) string {
 }
 
 // form returns an affine form as a sum.
-func (p *lister[T]) form(f form) string {
+func (p *lister[T]) form(f rewrite.Form) string {
 	var texts []string
 	product := func(factor int, of string) {
 		if factor != 1 {
@@ -407,15 +408,15 @@ func (p *lister[T]) form(f form) string {
 		}
 		texts = append(texts, of)
 	}
-	for _, m := range f.vars {
-		product(m.factor, m.of.Name)
+	for _, m := range f.Vars {
+		product(m.Factor, m.Of.Name)
 	}
-	for _, r := range f.rest {
-		product(r.factor, "("+r.of.String()+")")
+	for _, r := range f.Rest {
+		product(r.Factor, "("+r.Of.String()+")")
 	}
 	slices.Sort(texts)
-	if f.base != 0 || len(texts) == 0 {
-		texts = append(texts, strconv.Itoa(f.base))
+	if f.Base != 0 || len(texts) == 0 {
+		texts = append(texts, strconv.Itoa(f.Base))
 	}
 	if len(texts) == 1 {
 		return texts[0]

@@ -1,23 +1,11 @@
 package loops
 
-// The numbers by which loops are chosen, and their limits. "Measured" gives times of tasks of the catalogue
-// with another number divided by those with this one, on a processor with AVX-512: above 1, this one is
-// faster.
-
-// crowded is the average number of elements of a segment up to which float32 sums accumulate in float32.
-// Larger ones accumulate in float64.
-const crowded = 4
-
 // flushed is the number of terms of a partial sum in T, before it is added to a float64 sum.
 const flushed = 64
 
 // mostBegins is the maximum number of rows of a directRows over several indices.
 // Measured with 0: average pooling 1.65 to 2.6.
 const mostBegins = 256
-
-// A sum of at least leastCut elements to one result is split into up to mostSums equal partial sums, which
-// run in parallel if the task has a step for them.
-const leastCut, mostSums = 1 << 16, 64
 
 // linesTogether is the approximate number of elements in the rows of one call.
 // Measured with 1 Ki: up to 2.0 for 8 rows of 1024, 1.3 for 4096 of 256; with 128 Ki: 0.99.
@@ -37,25 +25,8 @@ const mostNumbers = 32
 // mostFolds is the maximum number of reductions that one loop computes jointly.
 const mostFolds = 4
 
-// mostParts is the maximum size, in terms, of a value that is inlined.
-const mostParts = 16
-
-// mostRanges is the maximum number of indices on whose ranges a range depends. Beyond it, the interval is
-// unknown.
-const mostRanges = 64
-
-// mostFixed is the maximum number of elements of a tensor of constants.
-const mostFixed = 4096
-
-// leastHoisted is the minimum number of evaluations that hoisting must save.
-const leastHoisted = 64
-
 // mostStrides is the maximum number of loops of a movement.
 const mostStrides = 8
-
-// leastLarge is the minimum number of elements of a temporary that is too large for the results of a nested
-// scan, if it is also larger than all tensors of the task.
-const leastLarge = 1 << 12
 
 // fewCompared is the maximum number of elements that are compared one by one, which is faster than by lanes.
 // Measured with 0: rows of 4 1.7, of 8 1.45, of 13 1.2; with 128: rows of 33 1.5.
@@ -98,20 +69,8 @@ const scanned = 1 << 17
 // Measured with 16: softmax over a middle dimension with 64 behind it 2.7 to 3.1; with 512: 1.02 in the mean.
 const longestShort = 128
 
-// maxResidues is the maximum number of statements into which residues splits one.
-const maxResidues = 16
-
-// shortest is the minimum extent of an innermost loop that splitting creates.
-const shortest = 16
-
 // leastFlat is the number of iterations from which on shortLoops replaces no further loop.
 const leastFlat = 256
-
-// maxPieces is the maximum number of statements into which pieces splits one.
-const maxPieces = 8
-
-// mostUnrolled is the maximum number of values of an index that become a statement each.
-const mostUnrolled = 4
 
 // wide is the number of iterations of shared loops that is enough for any number of workers.
 const wide = 64
@@ -127,17 +86,6 @@ const pastRows, pastCols = 128, 64
 // fewTested is the maximum number of elements for which any, all and count test conditions one by one, which
 // is faster than in strips.
 const fewTested = 8
-
-// leastProducts is the minimum number of multiplications of integers that are computed as a matrix product of
-// real numbers.
-const leastProducts = 4096
-
-// mostRange bounds the intervals of factors of integer products, so that products of bounds do not overflow.
-const mostRange = 1 << 24
-
-// mostInWindow is the maximum size of a window around ranges whose lower bound is constant: most of the
-// window might lie outside of the range.
-const mostInWindow = 16
 
 // A share uses non-temporal stores if its group writes at least leastWritten bytes and accesses at least
 // leastUsed bytes, and if the share writes at least leastPart bytes. Caches cannot hold the results until

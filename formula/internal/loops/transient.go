@@ -4,6 +4,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -28,7 +29,7 @@ func (c *compiler[T]) transients(g *bundleGroup, factors []int) []*transient {
 	}
 	var out []*transient
 	for t := range c.tensors {
-		if !c.tensors[t].Local || c.tensors[t].Planned || elements(c.p.Tensors[t])*c.tensors[t].Type.Size() < blocks.least || !c.onlyIn(g, t) {
+		if !c.tensors[t].Local || c.tensors[t].Planned || rewrite.Elements(c.p.Tensors[t])*c.tensors[t].Type.Size() < blocks.least || !c.onlyIn(g, t) {
 			continue
 		}
 		x := c.transient(g, factors, t)
@@ -70,22 +71,22 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 	lo, hi := 0, -1
 	ok := true
 	visit := func(b *bundle, factor int, r *term.Read) {
-		a := accessOf(r)
-		rest := a.offset
+		a := rewrite.AccessOf(r)
+		rest := a.Offset
 		var strides []int
 		for d, v := range b.vars[:g.depth] {
-			stride := rest.factor(v)
+			stride := rest.Factor(v)
 			if d == g.depth-1 {
 				stride *= factor
 				if factor > 1 { // an iteration of the shared loop is several of v
-					rest = rest.plus(form{vars: []multiple{{&term.Variable{Lo: term.Number(0), Hi: term.Number(factor)}, 1}}}, rest.factor(v))
+					rest = rest.Plus(rewrite.Form{Vars: []rewrite.Multiple{{Of: &term.Variable{Lo: term.Number(0), Hi: term.Number(factor)}, Factor: 1}}}, rest.Factor(v))
 				}
 			}
 			strides = append(strides, stride)
-			rest = rest.without(v)
+			rest = rest.Without(v)
 		}
-		bounds := rest.bounds()
-		if r.Count != 1 || r.Which != nil || len(a.open) > 0 || len(rest.rest) > 0 || !bounds.Known || slices.Min(strides) <= 0 ||
+		bounds := rest.Bounds()
+		if r.Count != 1 || r.Which != nil || len(a.Open) > 0 || len(rest.Rest) > 0 || !bounds.Known || slices.Min(strides) <= 0 ||
 			x.strides != nil && !slices.Equal(strides, x.strides) {
 			ok = false
 			return
@@ -97,7 +98,7 @@ func (c *compiler[T]) transient(g *bundleGroup, factors []int, t int) *transient
 	}
 	for i, b := range g.bundles {
 		for _, s := range b.statements {
-			ok = ok && s.present() == nil && s.order() == nil
+			ok = ok && s.Present() == nil && s.Order() == nil
 		}
 		b.elements(t, func(r *term.Read) { visit(b, factors[i], r) })
 		ok = ok && !b.beyond(t)
@@ -116,15 +117,15 @@ func (b *bundle) elements(t int, visit func(*term.Read)) {
 	for i, s := range b.statements {
 		all := *s
 		if b.folds != nil {
-			all.value = &term.Term{Op: term.Reduce, Kind: s.value.Kind, Reduction: b.folds[i]}
+			all.Value = &term.Term{Op: term.Reduce, Kind: s.Value.Kind, Reduction: b.folds[i]}
 		}
-		all.walk(func(n *term.Term) {
+		all.Walk(func(n *term.Term) {
 			if n.Op == term.Element && n.Read.Tensor <= t && t < n.Read.Tensor+n.Read.Count {
 				visit(n.Read)
 			}
 		})
-		if s.target == t {
-			left := *s.left
+		if s.Target == t {
+			left := *s.Left
 			left.Tensor, left.Count = t, 1
 			visit(&left)
 		}
@@ -136,10 +137,10 @@ func (b *bundle) elements(t int, visit func(*term.Read)) {
 func (b *bundle) beyond(t int) bool {
 	found := false
 	for _, r := range b.folds {
-		w := windowed(r)
+		w := rewrite.Windowed(r)
 		for _, n := range []*term.Term{w.Guard, w.Body, w.Number} {
-			reads(n, func(e *term.Read) {
-				found = found || w != r && e.Tensor <= t && t < e.Tensor+e.Count && len(accessOf(e).open) > 0
+			rewrite.Reads(n, func(e *term.Read) {
+				found = found || w != r && e.Tensor <= t && t < e.Tensor+e.Count && len(rewrite.AccessOf(e).Open) > 0
 			})
 		}
 	}
@@ -169,9 +170,9 @@ func (b *bundle) relative(t int, begin *term.Variable) {
 		return m
 	}
 	for i, s := range b.statements {
-		m := s.mapped(replace)
-		if s.target == t {
-			m.left = moved(m.left)
+		m := s.Mapped(replace)
+		if s.Target == t {
+			m.Left = moved(m.Left)
 		}
 		b.statements[i] = m
 	}
@@ -191,7 +192,7 @@ func (c *compiler[T]) keep(g *loopGroup[T], all []*transient) {
 	last := len(g.shared) - 1
 	for _, x := range all {
 		n := x.strides[last]*(min(g.block, g.shared[last].extent)-1) + x.span
-		if c.kept[x.tensor] || n*2 > elements(c.p.Tensors[x.tensor]) {
+		if c.kept[x.tensor] || n*2 > rewrite.Elements(c.p.Tensors[x.tensor]) {
 			continue
 		}
 		x.at, x.bytes = g.room, n*c.tensors[x.tensor].Type.Size()

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -85,10 +86,10 @@ func TestSharedRooms(t *testing.T) {
 	const n, products = 160, 6
 	p := &program.Program{Tensors: []*program.Local{reals("w", n, n)}}
 	var statements []*program.Statement
-	tensors := []Tensor{{Type: dtype.F32, Memory: 0}}
+	tensors := []rewrite.Tensor{{Type: dtype.F32, Memory: 0}}
 	for i := range products {
 		p.Tensors = append(p.Tensors, reals("t", n, n))
-		tensors = append(tensors, Tensor{Type: dtype.F32, Memory: i + 1, Local: i < products-1})
+		tensors = append(tensors, rewrite.Tensor{Type: dtype.F32, Memory: i + 1, Local: i < products-1})
 		r, c, s := index("r", n), index("c", n), index("s", n)
 		statements = append(statements, &program.Statement{Target: i + 1, Left: readOf(p, i+1, r.Term(), c.Term()), Vars: []*term.Variable{r, c},
 			Value: reduce(reduction.Sum, timesOf(elementOf(readOf(p, i, s.Term(), r.Term())), elementOf(readOf(p, 0, s.Term(), c.Term()))), s)})

@@ -3,6 +3,7 @@ package loops
 import (
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -23,34 +24,34 @@ type transposed[T simd.Float] struct {
 }
 
 // transposed compiles a transposing copy. It returns nil for other statements.
-func (k *unitCompiler[T]) transposed(s *statement) unit[T] {
+func (k *unitCompiler[T]) transposed(s *rewrite.Statement) unit[T] {
 	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || !k.moves(s) {
 		return nil
 	}
-	from, to := accessOf(s.value.Read).offset, accessOf(s.left).offset
+	from, to := rewrite.AccessOf(s.Value.Read).Offset, rewrite.AccessOf(s.Left).Offset
 	row, col := crossed(s, k.free())
 	if row == nil {
 		return nil
 	}
 	outer := slices.DeleteFunc(slices.Clone(k.free()), func(v *term.Variable) bool { return v == row || v == col })
 	return &transposed[T]{outer: k.loops(outer, nil), row: k.loop(row), col: k.loop(col), from: k.value(from), to: k.value(to),
-		rowTo: to.factor(row), colFrom: from.factor(col), source: s.value.Read.Tensor, goal: s.target, element: k.tensors[s.target].Type, storage: storageOf[T](k.tensors[s.target].Type),
-		own: k.tensors[s.target].Type == k.own}
+		rowTo: to.Factor(row), colFrom: from.Factor(col), source: s.Value.Read.Tensor, goal: s.Target, element: k.tensors[s.Target].Type, storage: storageOf[T](k.tensors[s.Target].Type),
+		own: k.tensors[s.Target].Type == k.own}
 }
 
 // crossed returns the index with stride 1 in the source and that with stride 1 in the result. It returns nil
 // if these are the same or there is none.
-func crossed(s *statement, vars []*term.Variable) (row, col *term.Variable) {
-	from, to := accessOf(s.value.Read).offset, accessOf(s.left).offset
+func crossed(s *rewrite.Statement, vars []*term.Variable) (row, col *term.Variable) {
+	from, to := rewrite.AccessOf(s.Value.Read).Offset, rewrite.AccessOf(s.Left).Offset
 	for _, v := range vars {
-		if from.factor(v) == 1 && to.factor(v) != 1 {
+		if from.Factor(v) == 1 && to.Factor(v) != 1 {
 			row = v
 		}
-		if to.factor(v) == 1 && from.factor(v) != 1 {
+		if to.Factor(v) == 1 && from.Factor(v) != 1 {
 			col = v
 		}
 	}
-	if row == nil || col == nil || to.factor(row) <= 0 || from.factor(col) <= 0 {
+	if row == nil || col == nil || to.Factor(row) <= 0 || from.Factor(col) <= 0 {
 		return nil, nil
 	}
 	return row, col

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -19,7 +20,7 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 	}
 	out := &loopGroup[T]{total: 1, block: math.MaxInt32, byElement: byElement}
 	for d := range g.depth {
-		s := shared{extent: extent(g.bundles[0].vars[d])}
+		s := shared{extent: rewrite.Extent(g.bundles[0].vars[d])}
 		if d == g.depth-1 {
 			s.extent /= max(factors[0], 1)
 		}
@@ -75,20 +76,20 @@ func (c *compiler[T]) streams(g *bundleGroup, out *loopGroup[T]) {
 	}
 	read := map[int]int{} // bytes, by memory
 	for _, b := range g.bundles {
-		all := box(b.vars)
+		all := rewrite.Box(b.vars)
 		if b.folds != nil {
 			for _, v := range b.folds[0].Vars {
-				all *= max(extent(v), 1)
+				all *= max(rewrite.Extent(v), 1)
 			}
 		}
 		for _, s := range b.statements {
-			if t := c.tensors[s.target]; !t.Local && t.Type == c.own && !t.Add && !s.add {
-				c.past[s.target] = true
-				out.written += box(b.vars) * t.Type.Size()
+			if t := c.tensors[s.Target]; !t.Local && t.Type == c.own && !t.Add && !s.Add {
+				c.past[s.Target] = true
+				out.written += rewrite.Box(b.vars) * t.Type.Size()
 			}
 			for _, x := range c.touches(s) {
 				if t := c.tensors[x.memory]; !x.writes {
-					read[x.memory] = max(read[x.memory], min(elements(c.p.Tensors[x.memory]), all)*t.Type.Size())
+					read[x.memory] = max(read[x.memory], min(rewrite.Elements(c.p.Tensors[x.memory]), all)*t.Type.Size())
 				}
 			}
 		}
@@ -136,9 +137,9 @@ func (k *unitCompiler[T]) free() []*term.Variable { return k.bundle.vars[max(k.d
 
 // elements estimates how many elements one iteration of the last shared loop computes.
 func (k *unitCompiler[T]) elements() int {
-	n := k.factor * box(k.bundle.vars[k.depth:])
+	n := k.factor * rewrite.Box(k.bundle.vars[k.depth:])
 	if k.depth == 0 {
-		n = box(k.bundle.vars)
+		n = rewrite.Box(k.bundle.vars)
 	}
 	if r := k.bundle.folds; r != nil {
 		for _, v := range r[0].Vars {
@@ -185,21 +186,21 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	first := k.bundle.statements[0]
 	if k.bundle.folds != nil {
 		s := *first
-		s.value = &term.Term{Op: term.Reduce, Kind: first.value.Kind, Reduction: k.bundle.folds[0]}
+		s.Value = &term.Term{Op: term.Reduce, Kind: first.Value.Kind, Reduction: k.bundle.folds[0]}
 		first = &s
 		if p := k.product(first); p != nil && len(k.bundle.statements) == 1 {
 			return k.productUnit(first, p)
 		}
-		if r := first.order(); r != nil {
+		if r := first.Order(); r != nil {
 			return k.orderUnit(first, r)
 		}
-		if t := first.scan(); t != nil && k.whole(t.Present) {
-			k.lenient = first.lenient
+		if t := first.Scan(); t != nil && k.whole(t.Present) {
+			k.lenient = first.Lenient
 			defer func() { k.lenient = false }()
 			return k.scanUnit(first, t)
 		}
-		if c := first.chain(); c != nil && k.whole(c.Present) {
-			k.lenient = first.lenient
+		if c := first.Chain(); c != nil && k.whole(c.Present) {
+			k.lenient = first.Lenient
 			defer func() { k.lenient = false }()
 			return k.chainUnit(first, c)
 		}
@@ -211,7 +212,7 @@ func (k *unitCompiler[T]) compile() unit[T] {
 		return k.plain(first)
 	}
 	if k.limits != nil {
-		k.lenient = first.lenient || first.guard != nil || first.skip
+		k.lenient = first.Lenient || first.Guard != nil || first.Skip
 		defer func() { k.lenient = false }()
 		return k.pointwise(k.bundle.vars[len(k.bundle.vars)-1])
 	}
@@ -224,7 +225,7 @@ func (k *unitCompiler[T]) compile() unit[T] {
 	if k.bundle.folds != nil && len(k.bundle.statements) == 1 && k.elements() <= fewTested && slices.Contains([]reduction.Kind{reduction.All, reduction.Any, reduction.Count}, k.bundle.folds[0].Kind) {
 		return k.plain(first)
 	}
-	k.lenient = first.lenient || first.guard != nil || first.skip
+	k.lenient = first.Lenient || first.Guard != nil || first.Skip
 	defer func() { k.lenient = false }()
 	if k.bundle.folds != nil {
 		return k.fold(first)
@@ -264,9 +265,9 @@ type pointwise[T simd.Float] struct {
 func (k *unitCompiler[T]) pointwise(v *term.Variable) unit[T] {
 	kept := map[int]bool{}
 	for _, s := range k.bundle.statements {
-		t := k.tensors[s.target]
-		if t.Local && t.Type == k.own && t.Memory == s.target && len(k.bundle.statements) > 1 && k.private(s.target) {
-			kept[s.target] = true
+		t := k.tensors[s.Target]
+		if t.Local && t.Type == k.own && t.Memory == s.Target && len(k.bundle.statements) > 1 && k.private(s.Target) {
+			kept[s.Target] = true
 		}
 	}
 	z := k.pointwiseStrip(v, kept)
@@ -304,13 +305,13 @@ func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *v
 	z := newVectorizer(k.compiler, v)
 	for _, s := range k.bundle.statements {
 		switch {
-		case s.value.Kind != term.Real && k.moves(s):
+		case s.Value.Kind != term.Real && k.moves(s):
 			z.move(s)
-		case kept[s.target]:
-			x := operand[T]{reg: z.vector(z.real(s.value))}
-			z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Real, Read: s.left})] = x
+		case kept[s.Target]:
+			x := operand[T]{reg: z.vector(z.real(s.Value))}
+			z.known[z.c.key(&term.Term{Op: term.Element, Kind: term.Real, Read: s.Left})] = x
 		default:
-			z.store(s, z.real(s.value))
+			z.store(s, z.real(s.Value))
 		}
 	}
 	return z
@@ -378,8 +379,8 @@ type plain[T simd.Float] struct {
 	give  func(*state[T])
 }
 
-func (k *unitCompiler[T]) plain(st *statement) unit[T] {
-	k.lenient = st.lenient || st.skip
+func (k *unitCompiler[T]) plain(st *rewrite.Statement) unit[T] {
+	k.lenient = st.Lenient || st.Skip
 	defer func() { k.lenient = false }()
 	give := k.giver(st)
 	return &plain[T]{k.loops(k.free(), nil), give}
@@ -388,20 +389,20 @@ func (k *unitCompiler[T]) plain(st *statement) unit[T] {
 func (u *plain[T]) run(s *state[T], lo, hi int) { u.loops.each(s, 0, lo, hi, u.give) }
 
 // giver returns scalar code that computes and stores one element.
-func (c *compiler[T]) giver(st *statement) func(*state[T]) {
+func (c *compiler[T]) giver(st *rewrite.Statement) func(*state[T]) {
 	bare := *st
-	bare.guard = nil
-	holds := c.holds(st.guard)
-	if st.value.Kind == term.Integer && !c.tensors[st.target].Type.IsFloat() {
-		x, write := c.integer(st.value), c.integerWriter(&bare)
+	bare.Guard = nil
+	holds := c.holds(st.Guard)
+	if st.Value.Kind == term.Integer && !c.tensors[st.Target].Type.IsFloat() {
+		x, write := c.integer(st.Value), c.integerWriter(&bare)
 		return func(s *state[T]) {
 			if holds(s) {
 				write(s, x(s))
 			}
 		}
 	}
-	x, write := c.real(st.value), c.writer(&bare)
-	if st.guard == nil {
+	x, write := c.real(st.Value), c.writer(&bare)
+	if st.Guard == nil {
 		return func(s *state[T]) { write(s, x(s)) }
 	}
 	return func(s *state[T]) {
@@ -411,50 +412,45 @@ func (c *compiler[T]) giver(st *statement) func(*state[T]) {
 	}
 }
 
-// joined reports whether a statement accumulates by an operation other than addition.
-func (s *statement) joined() bool {
-	return s.fold != 0 && s.fold != reduction.Sum && s.fold != reduction.Count
-}
-
 // putNumber returns code that stores a real number as an element of the target of st, or accumulates it
 // there.
-func putNumber[T simd.Float](st *statement, t Tensor) func(*block[T], int, float64) {
-	if !st.joined() {
-		return storageOf[T](t.Type).putReal(t.Add || st.add)
+func putNumber[T simd.Float](st *rewrite.Statement, t rewrite.Tensor) func(*block[T], int, float64) {
+	if !st.Joined() {
+		return storageOf[T](t.Type).putReal(t.Add || st.Add)
 	}
-	get, put, join := storageOf[T](t.Type).realAt(), storageOf[T](t.Type).putReal(false), st.fold.Join()
+	get, put, join := storageOf[T](t.Type).realAt(), storageOf[T](t.Type).putReal(false), st.Fold.Join()
 	return func(b *block[T], i int, v float64) { put(b, i, join(get(b, i), v)) }
 }
 
 // putWhole returns code that stores an integer as an element of the target of st, or accumulates it there.
-func putWhole[T simd.Float](st *statement, t Tensor) func(*block[T], int, int) {
-	if !st.joined() {
-		return storageOf[T](t.Type).putInteger(t.Add || st.add)
+func putWhole[T simd.Float](st *rewrite.Statement, t rewrite.Tensor) func(*block[T], int, int) {
+	if !st.Joined() {
+		return storageOf[T](t.Type).putInteger(t.Add || st.Add)
 	}
-	get, put, join := storageOf[T](t.Type).integerAt(), storageOf[T](t.Type).putInteger(false), st.fold.IntegerJoin()
+	get, put, join := storageOf[T](t.Type).integerAt(), storageOf[T](t.Type).putInteger(false), st.Fold.IntegerJoin()
 	return func(b *block[T], i int, v int) { put(b, i, join(get(b, i), v)) }
 }
 
 // target returns code that computes the address at which a statement stores. inside is false if it is out of
 // bounds and the statement skips such stores; otherwise it is an error.
-func (c *compiler[T]) target(st *statement) func(*state[T]) (tensor, at int, inside bool) {
-	left := *st.left
-	left.Tensor, left.Count, left.Else = st.target, max(left.Count, 1), nil
+func (c *compiler[T]) target(st *rewrite.Statement) func(*state[T]) (tensor, at int, inside bool) {
+	left := *st.Left
+	left.Tensor, left.Count, left.Else = st.Target, max(left.Count, 1), nil
 	was := c.lenient
-	c.lenient = st.skip
+	c.lenient = st.Skip
 	defer func() { c.lenient = was }()
 	return c.reached(&left)
 }
 
 // writer returns code that stores a number as the current element of a statement's target, if the guard
 // holds.
-func (c *compiler[T]) writer(st *statement) func(*state[T], float64) {
-	find, put := c.target(st), putNumber[T](st, c.tensors[st.target])
-	if a := accessOf(st.left); st.guard == nil && len(a.open) == 0 && st.left.Which == nil {
-		at, t := c.value(a.offset), st.target
+func (c *compiler[T]) writer(st *rewrite.Statement) func(*state[T], float64) {
+	find, put := c.target(st), putNumber[T](st, c.tensors[st.Target])
+	if a := rewrite.AccessOf(st.Left); st.Guard == nil && len(a.Open) == 0 && st.Left.Which == nil {
+		at, t := c.value(a.Offset), st.Target
 		return func(s *state[T], v float64) { put(&s.mem[t], at(s), v) }
 	}
-	holds := c.holds(st.guard)
+	holds := c.holds(st.Guard)
 	return func(s *state[T], v float64) {
 		if !holds(s) {
 			return

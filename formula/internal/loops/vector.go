@@ -3,6 +3,7 @@ package loops
 import (
 	"math"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -130,8 +131,8 @@ func (z *vectorizer[T]) integer(n *term.Term) int {
 	if n.Op == term.Element {
 		return z.load(n)
 	}
-	f := linear(n)
-	if f.hidden(z.v) {
+	f := rewrite.Linear(n)
+	if f.Hidden(z.v) {
 		return z.convertEach(n)
 	}
 	return z.give(instruction[T]{op: opCount, from: z.count(f, z.c.value(f))})

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -13,34 +14,34 @@ import (
 
 // wholes compiles an integer statement in integer strips. It returns nil if a subscript of the target selects
 // the tensor, or if a guard may protect integers from a division by 0.
-func (k *unitCompiler[T]) wholes(st *statement) unit[T] {
-	vars, t := k.bundle.vars, k.tensors[st.target]
-	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || st.value.Kind != term.Integer || st.left.Which != nil || !t.Type.IsInteger() ||
-		st.guard != nil && slices.ContainsFunc(append(slices.Clone(st.left.Idx), st.value, st.guard), dividesByZero) {
+func (k *unitCompiler[T]) wholes(st *rewrite.Statement) unit[T] {
+	vars, t := k.bundle.vars, k.tensors[st.Target]
+	if len(k.bundle.statements) != 1 || k.bundle.folds != nil || len(vars) == 0 || st.Value.Kind != term.Integer || st.Left.Which != nil || !t.Type.IsInteger() ||
+		st.Guard != nil && slices.ContainsFunc(append(slices.Clone(st.Left.Idx), st.Value, st.Guard), rewrite.DividesByZero) {
 		return nil
 	}
-	k.lenient = st.lenient || st.skip || st.guard != nil
+	k.lenient = st.Lenient || st.Skip || st.Guard != nil
 	defer func() { k.lenient = false }()
 	v := vars[len(vars)-1]
 	z := newVectorizer(k.compiler, v)
-	z.storeWhole(st, accessOf(st.left))
+	z.storeWhole(st, rewrite.AccessOf(st.Left))
 	k.finish(&z.strip)
 	return &pointwise[T]{outer: k.loops(k.free(), v), inner: k.loop(v), code: z.strip, elements: 1, last: k.place(v), length: z.strip.length}
 }
 
 // storeWhole emits the computation and the store of an integer statement.
-func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
+func (z *vectorizer[T]) storeWhole(st *rewrite.Statement, a *rewrite.Access) {
 	f := newIntegerCompiler(z)
 	uniform, varying := z.guards(st)
-	for _, x := range st.left.Idx {
+	for _, x := range st.Left.Idx {
 		z.fromMemory(x)
 	}
-	o := &integerStore[T]{guard: uniform, target: st.target, find: z.c.target(st), step: a.offset.factor(z.v), elements: integersOf[T](z.c.tensors[st.target].Type),
-		mask: -1, place: z.at, skips: st.skip}
+	o := &integerStore[T]{guard: uniform, target: st.Target, find: z.c.target(st), step: a.Offset.Factor(z.v), elements: integersOf[T](z.c.tensors[st.Target].Type),
+		mask: -1, place: z.at, skips: st.Skip}
 	switch {
-	case st.joined():
-		o.join = st.fold.IntegerJoin()
-	case z.c.tensors[st.target].Add || st.add:
+	case st.Joined():
+		o.join = st.Fold.IntegerJoin()
+	case z.c.tensors[st.Target].Add || st.Add:
 		o.adds, o.join = true, reduction.Sum.IntegerJoin()
 	}
 	var uses []int
@@ -48,16 +49,16 @@ func (z *vectorizer[T]) storeWhole(st *statement, a *access) {
 		o.mask = z.vector(z.real(varying))
 		uses = append(uses, o.mask)
 	}
-	apart := varying != nil || a.offset.hidden(z.v) || o.step == 0
-	for _, d := range a.open {
-		apart = apart || a.idx[d].hidden(z.v) || a.idx[d].factor(z.v) != 0
+	apart := varying != nil || a.Offset.Hidden(z.v) || o.step == 0
+	for _, d := range a.Open {
+		apart = apart || a.Idx[d].Hidden(z.v) || a.Idx[d].Factor(z.v) != 0
 	}
 	if f.apart = apart; apart {
 		var of []int
 		o.places, of = z.found(a)
 		uses = append(uses, of...)
 	}
-	o.x = f.value(st.value, 0)
+	o.x = f.value(st.Value, 0)
 	o.least, o.most, o.narrow = z.c.boundsFor(st)
 	o.narrow = o.narrow && o.join == nil
 	o.code = f.finish()
@@ -258,16 +259,16 @@ func (f *integerCompiler[T]) value(n *term.Term, k int) int {
 		z.fromMemory(n)
 		f.emit(k, integerInstruction[T]{op: integerUniform, of: n, value: z.c.integer(n)})
 		return f.strip(k)
-	case n.Kind == term.Boolean && !fails(n):
+	case n.Kind == term.Boolean && !rewrite.Fails(n):
 		f.truth(n, k)
 		return f.strip(k)
 	case n.Kind == term.Integer:
-		sum := linear(n)
-		if len(sum.rest) != 1 || sum.rest[0].factor != 1 || sum.base != 0 || len(sum.vars) > 0 || f.table(sum.rest[0].of) != nil {
+		sum := rewrite.Linear(n)
+		if len(sum.Rest) != 1 || sum.Rest[0].Factor != 1 || sum.Base != 0 || len(sum.Vars) > 0 || f.table(sum.Rest[0].Of) != nil {
 			f.sum(sum, k)
 			return f.strip(k)
 		}
-		if n = sum.rest[0].of; n.Kind != term.Integer {
+		if n = sum.Rest[0].Of; n.Kind != term.Integer {
 			return f.value(n, k)
 		}
 		if f.operation(n, k) {
@@ -292,36 +293,36 @@ func (f *integerCompiler[T]) truth(n *term.Term, k int) {
 }
 
 // sum emits code that computes an affine form in strip k.
-func (f *integerCompiler[T]) sum(sum form, k int) {
-	same := form{base: sum.base, vars: sum.vars}
-	var parts []addend
-	for _, p := range sum.rest {
-		if p.of.Uses(f.z.v) {
+func (f *integerCompiler[T]) sum(sum rewrite.Form, k int) {
+	same := rewrite.Form{Base: sum.Base, Vars: sum.Vars}
+	var parts []rewrite.Addend
+	for _, p := range sum.Rest {
+		if p.Of.Uses(f.z.v) {
 			parts = append(parts, p)
 			continue
 		}
-		f.z.fromMemory(p.of)
-		same.rest = append(same.rest, p)
+		f.z.fromMemory(p.Of)
+		same.Rest = append(same.Rest, p)
 	}
 	f.emit(k, integerInstruction[T]{op: integerCount, from: f.z.count(same, f.z.c.value(same))})
 	var table []int // of all parts that depend on the vectorized index only
 	of := term.Number(0)
 	for _, p := range parts {
-		if values := f.table(p.of); values != nil {
+		if values := f.table(p.Of); values != nil {
 			if table == nil {
 				table = make([]int, len(values))
 			}
-			addElements(table, values, 0, 1, p.factor)
-			of = term.Sum(of, term.Product(p.of, term.Number(p.factor)))
-		} else if in := f.elements(p.of); in != nil {
-			in.op, in.factor = integerAddElements, p.factor
+			addElements(table, values, 0, 1, p.Factor)
+			of = term.Sum(of, term.Product(p.Of, term.Number(p.Factor)))
+		} else if in := f.elements(p.Of); in != nil {
+			in.op, in.factor = integerAddElements, p.Factor
 			f.emit(k, *in)
-		} else if in := f.digits(p.of); in != nil {
-			in.factor = p.factor
+		} else if in := f.digits(p.Of); in != nil {
+			in.factor = p.Factor
 			f.emit(k, *in)
 		} else {
-			y := f.value(p.of, k+1)
-			f.emit(k, integerInstruction[T]{op: integerAdd, y: y, factor: p.factor})
+			y := f.value(p.Of, k+1)
+			f.emit(k, integerInstruction[T]{op: integerAdd, y: y, factor: p.Factor})
 		}
 	}
 	if table != nil {
@@ -334,7 +335,7 @@ func (f *integerCompiler[T]) sum(sum form, k int) {
 // fail.
 func (f *integerCompiler[T]) table(n *term.Term) []int {
 	v := f.z.v
-	if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) || extent(v) > stripLength || fails(n) {
+	if _, known := v.Hi.Known(); !known || !v.Lo.Is(0) || rewrite.Extent(v) > stripLength || rewrite.Fails(n) {
 		return nil
 	}
 	constant := n.Kind == term.Integer
@@ -344,7 +345,7 @@ func (f *integerCompiler[T]) table(n *term.Term) []int {
 	if !constant {
 		return nil
 	}
-	value, out := f.z.c.integer(n), make([]int, extent(v))
+	value, out := f.z.c.integer(n), make([]int, rewrite.Extent(v))
 	s := &state[T]{vars: make([]int, len(f.z.c.places)), numbers: make([]float64, f.z.c.numbers)}
 	for i := range out {
 		s.vars[f.z.at] = i
@@ -358,8 +359,8 @@ func (f *integerCompiler[T]) elements(n *term.Term) *integerInstruction[T] {
 	if n.Op != term.Element || n.Read.Which != nil || !f.z.c.tensors[n.Read.Tensor].Type.IsInteger() {
 		return nil
 	}
-	a := accessOf(n.Read)
-	if a.offset.hidden(f.z.v) || len(a.open) > 0 {
+	a := rewrite.AccessOf(n.Read)
+	if a.Offset.Hidden(f.z.v) || len(a.Open) > 0 {
 		return nil
 	}
 	f.z.fromMemory(n)
@@ -373,8 +374,8 @@ func (f *integerCompiler[T]) digits(n *term.Term) *integerInstruction[T] {
 		return nil
 	}
 	d, known := n.Args[1].Known()
-	of := linear(n.Args[0])
-	if !known || d <= 0 || of.hidden(f.z.v) {
+	of := rewrite.Linear(n.Args[0])
+	if !known || d <= 0 || of.Hidden(f.z.v) {
 		return nil
 	}
 	f.z.fromMemory(n)
@@ -394,15 +395,15 @@ func (f *integerCompiler[T]) operation(n *term.Term, k int) bool {
 			f.emit(k, *in)
 			return true
 		}
-		a := accessOf(n.Read)
-		if n.Read.Which != nil || len(a.open) > 0 || !f.z.c.tensors[n.Read.Tensor].Type.IsInteger() {
+		a := rewrite.AccessOf(n.Read)
+		if n.Read.Which != nil || len(a.Open) > 0 || !f.z.c.tensors[n.Read.Tensor].Type.IsInteger() {
 			return false
 		}
 		f.z.fromMemory(n)
-		f.sum(a.offset, k)
+		f.sum(a.Offset, k)
 		f.emit(k, integerInstruction[T]{op: integerLookup, from: f.z.address(n.Read.Tensor, a), elements: integersOf[T](f.z.c.tensors[n.Read.Tensor].Type)})
 	case term.Choose:
-		if fails(n) {
+		if rewrite.Fails(n) {
 			return false // only the selected operand may be evaluated
 		}
 		r := f.register(n.Args[0])
@@ -412,9 +413,9 @@ func (f *integerCompiler[T]) operation(n *term.Term, k int) bool {
 	case term.Apply:
 		convert := n.Func.Has(term.Conversion)
 		switch {
-		case convert && n.Args[0].Kind == term.Boolean && !fails(n):
+		case convert && n.Args[0].Kind == term.Boolean && !rewrite.Fails(n):
 			f.truth(n.Args[0], k)
-		case convert && f.z.c.strictly(n.Args[0]) && !fails(n):
+		case convert && f.z.c.strictly(n.Args[0]) && !rewrite.Fails(n):
 			f.converted(n, k)
 		case convert || n.Args[0].Kind != term.Integer:
 			return false
@@ -430,7 +431,7 @@ func (f *integerCompiler[T]) operation(n *term.Term, k int) bool {
 		f.both(n, k)
 	case term.Quotient, term.Truncate, term.Modulo:
 		if f.digits(n) != nil {
-			f.sum(form{rest: []addend{{n, 1}}}, k)
+			f.sum(rewrite.Form{Rest: []rewrite.Addend{{Of: n, Factor: 1}}}, k)
 			return true
 		}
 		f.z.c.fails = true
@@ -487,26 +488,4 @@ func (c *compiler[T]) folded(r *term.Reduction) func(s *state[T], visit func(fir
 			visit(i, s.integerStrip(x)[:n])
 		}
 	}
-}
-
-// fails reports whether the evaluation of a value may fail: by a division by 0, or by an access out of
-// bounds.
-func fails(n *term.Term) bool {
-	found := dividesByZero(n)
-	n.Walk(func(m *term.Term) {
-		found = found || m.Op == term.Reduce || m.Op == term.Element && (len(accessOf(m.Read).open) > 0 || m.Read.Which != nil)
-	})
-	return found
-}
-
-// dividesByZero reports whether a value may divide an integer by 0.
-func dividesByZero(n *term.Term) bool {
-	found := false
-	n.Walk(func(m *term.Term) {
-		if term.Divides(m.Op) && m.Kind == term.Integer {
-			d, known := m.Args[1].Known()
-			found = found || !known || !term.Divisor(m.Op, d)
-		}
-	})
-	return found
 }

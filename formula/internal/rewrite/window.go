@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"slices"
@@ -14,7 +14,7 @@ func windows(n *term.Term) (out *term.Term, found bool) {
 		return n, false
 	}
 	if n.Op == term.Reduce && n.Reduction.Kind.Is(reduction.Guarded) {
-		r := windowed(n.Reduction)
+		r := Windowed(n.Reduction)
 		found = r != n.Reduction
 		n = &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: r}
 	}
@@ -26,9 +26,9 @@ func windows(n *term.Term) (out *term.Term, found bool) {
 	return out, found
 }
 
-// windowed replaces ranges of a reduction that are windows of constant size, clipped at borders, by constant
+// Windowed replaces ranges of a reduction that are windows of constant size, clipped at borders, by constant
 // ranges. A guard excludes elements beyond the borders. It returns r if it has no such range.
-func windowed(r *term.Reduction) *term.Reduction {
+func Windowed(r *term.Reduction) *term.Reduction {
 	out := *r
 	out.Vars = nil
 	to, found := map[*term.Variable]*term.Term{}, false
@@ -90,14 +90,14 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 	at, end := -1, -1
 	for i, lo := range lows {
 		for j, hi := range highs {
-			d := steady(linear(hi)).plus(steady(linear(lo)), -1)
-			if !d.constant() || d.base <= 0 || size > 0 && d.base >= size {
+			d := steady(Linear(hi)).Plus(steady(Linear(lo)), -1)
+			if !d.Constant() || d.Base <= 0 || size > 0 && d.Base >= size {
 				continue
 			}
-			if linear(lo).constant() && (d.base > mostInWindow || v.Lo.Reads() || v.Hi.Reads()) { // the range may be a small part of the window
+			if Linear(lo).Constant() && (d.Base > mostInWindow || v.Lo.Reads() || v.Hi.Reads()) { // the range may be a small part of the window
 				continue
 			}
-			at, end, first, size = i, j, lo, d.base
+			at, end, first, size = i, j, lo, d.Base
 		}
 	}
 	if size == 0 {
@@ -105,8 +105,8 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 	}
 	for i, lo := range lows { // a window may be larger than the dimension that it is a part of
 		for j, hi := range highs {
-			if d := differenceOf(hi, lo); linear(lo).constant() && d.constant() && d.base > 0 && d.base < size {
-				at, end, first, size = i, j, lo, d.base
+			if d := differenceOf(hi, lo); Linear(lo).Constant() && d.Constant() && d.Base > 0 && d.Base < size {
+				at, end, first, size = i, j, lo, d.Base
 			}
 		}
 	}
@@ -125,35 +125,35 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 
 // steady reduces the constants in dividends of quotients to [0, divisor), so that quotients that differ by a
 // constant have the same form.
-func steady(f form) form {
-	out := form{base: f.base, vars: f.vars}
-	for _, p := range f.rest {
+func steady(f Form) Form {
+	out := Form{Base: f.Base, Vars: f.Vars}
+	for _, p := range f.Rest {
 		d := 0
-		if p.of.Op == term.Quotient {
-			d, _ = p.of.Args[1].Known()
+		if p.Of.Op == term.Quotient {
+			d, _ = p.Of.Args[1].Known()
 		}
 		if d <= 0 {
-			out.rest = append(out.rest, p)
+			out.Rest = append(out.Rest, p)
 			continue
 		}
-		x := linear(p.of.Args[0])
-		q := shape.FloorDiv(x.base, d)
-		out.base += p.factor * q
-		of := term.Arithmetic(term.Quotient, term.Norm(term.Difference(p.of.Args[0], term.Number(q*d))), p.of.Args[1])
-		out.rest = append(out.rest, addend{of, p.factor})
+		x := Linear(p.Of.Args[0])
+		q := shape.FloorDiv(x.Base, d)
+		out.Base += p.Factor * q
+		of := term.Arithmetic(term.Quotient, term.Norm(term.Difference(p.Of.Args[0], term.Number(q*d))), p.Of.Args[1])
+		out.Rest = append(out.Rest, Addend{of, p.Factor})
 	}
 	return out
 }
 
 // quotient returns x, d and c if n is x / d + c with a floor quotient. d is 0 for other terms.
 func quotient(n *term.Term) (x *term.Term, d, c int) {
-	f := linear(n)
-	if len(f.vars) > 0 || len(f.rest) != 1 || f.rest[0].factor != 1 || f.rest[0].of.Op != term.Quotient {
+	f := Linear(n)
+	if len(f.Vars) > 0 || len(f.Rest) != 1 || f.Rest[0].Factor != 1 || f.Rest[0].Of.Op != term.Quotient {
 		return nil, 0, 0
 	}
-	of := f.rest[0].of
+	of := f.Rest[0].Of
 	if d, known := of.Args[1].Known(); known && d > 0 {
-		return of.Args[0], d, f.base
+		return of.Args[0], d, f.Base
 	}
 	return nil, 0, 0
 }

@@ -1,7 +1,11 @@
-package loops
+// Package rewrite brings the statements of a program into the form that loops and device code compile. Each
+// rewriting is a pass of its own, in a file of its own: [Normalize] runs them in order. The package also
+// holds the linear forms of subscripts ([Form], [Access]), by which both choose loops.
+package rewrite
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	algebra "github.com/opgen/opgen/formula/affine"
@@ -11,42 +15,55 @@ import (
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
-// statement is a normalized statement: its only reduction, if any, is its whole value.
-type statement struct {
-	target int
-	left   *term.Read
-	vars   []*term.Variable
-	value  *term.Term
-	add    bool // whether the value is added to the target, whose elements several iterations may share
-	// fold is the reduction by which an accumulation combines values, if it is no sum; 0 for a sum. With
-	// skip, stores out of bounds are skipped.
-	fold  reduction.Kind
-	skip  bool
-	guard *term.Term
-	// lenient says that the value is speculative: it is also evaluated where a guard that was removed is
-	// false. Loads out of bounds are then 0.
-	lenient bool
-	// parts says that the statement adds the partial sums of a sum, which are few, in float64.
-	parts bool
-	// ragged are indices whose ranges depended on other indices. They have constant ranges here. The first
-	// conditions of the guard are the original ranges.
-	ragged []*term.Variable
+// Options restricts how statements are rewritten.
+type Options struct {
+	// Compute is the type in which real numbers are computed, F32 or F64.
+	Compute dtype.Type
+	// Device says that statements become device code, which keeps ranges, scans and windows as they are.
+	Device bool
+	// Ordered says that loops must not be permuted.
+	Ordered bool
+	// Outer holds the indices that have values when the code runs, such as the index of a recurrence.
+	Outer []*term.Variable
+	// Exact holds float64 temporaries of other code whose values are integers.
+	Exact map[int]bool
+	// Unused says that statements remain on which no other tensor depends.
+	Unused bool
 }
 
-// reduction returns the reduction that is the statement's value. It returns nil if the value is no reduction.
-func (s *statement) reduction() *term.Reduction {
-	if s.value.Op == term.Reduce {
-		return s.value.Reduction
+// Result holds rewritten statements.
+type Result struct {
+	Statements []*Statement
+	Tensors    []Tensor     // by tensor of the program, with the temporaries that were added
+	Constants  []*Statement // definitions of tensors of constants
+	Exact      map[int]bool // float64 temporaries whose values are integers
+}
+
+// Normalize rewrites the statements of a program for loops: indices begin at 0, and a reduction is a
+// statement's whole value. tensors describes the memory of the program's tensors, by tensor. Normalize adds
+// temporaries to the program, such as those for nested reductions. The error names a statement for which
+// there are no loops, such as one with an index whose range depends on other indices and with a value that is
+// not accumulated.
+func Normalize(p *program.Program, statements []*program.Statement, tensors []Tensor, o Options) (*Result, error) {
+	z := &normalizer{p: p, own: o.Compute, tensors: slices.Clone(tensors), whole: o.Device, outer: o.Outer, ordered: o.Ordered,
+		numbers: map[int]*term.Term{}, exacts: map[int]bool{}, written: map[int]bool{}, used: map[int]bool{},
+		joined: map[*program.Statement]*program.Statement{}}
+	maps.Copy(z.exacts, o.Exact)
+	if err := z.normalize(statements); err != nil {
+		return nil, err
 	}
-	return nil
+	if !o.Unused {
+		z.prune()
+	}
+	return &Result{z.out, z.tensors, z.constants, z.exacts}, nil
 }
 
-// normalizer rewrites statements for loops. It adds temporaries for nested reductions.
+// normalizer rewrites statements, and adds temporaries for nested reductions.
 type normalizer struct {
 	p       *program.Program
 	own     dtype.Type // compute type
 	tensors []Tensor
-	out     []*statement
+	out     []*Statement
 	written map[int]bool                              // owners of memory that statements write
 	numbers map[int]*term.Term                        // scalar temporaries that are inlined
 	joined  map[*program.Statement]*program.Statement // statement -> the segment reduction that is scattered into its result
@@ -56,16 +73,11 @@ type normalizer struct {
 	ordered   bool         // whether loops must not be permuted
 	used      map[int]bool // tensors that statements read
 	exacts    map[int]bool // float64 temporaries whose values are integers
-	constants []*statement // definitions of tensors of constants
-	early     []*statement // definitions of functions that were hoisted
+	constants []*Statement // definitions of tensors of constants
+	early     []*Statement // definitions of functions that were hoisted
 }
 
-func newNormalizer(p *program.Program, tensors []Tensor, own dtype.Type) *normalizer {
-	return &normalizer{p: p, own: own, tensors: slices.Clone(tensors), numbers: map[int]*term.Term{}, exacts: map[int]bool{}, written: map[int]bool{}, used: map[int]bool{},
-		joined: map[*program.Statement]*program.Statement{}}
-}
-
-// normalize rewrites the statements of a program for loops.
+// normalize rewrites statements, and appends them to the result.
 func (z *normalizer) normalize(statements []*program.Statement) error {
 	for _, s := range statements {
 		z.written[z.tensors[s.Target].Memory] = true
@@ -91,7 +103,7 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 		z.cut()
 	}
 	for _, s := range z.out {
-		if err := scoped(z.p, s.target, s.left, slices.Concat(z.outer, s.vars), s.value, s.guard); err != nil {
+		if err := Scoped(z.p, s.Target, s.Left, slices.Concat(z.outer, s.Vars), s.Value, s.Guard); err != nil {
 			return err
 		}
 	}
@@ -101,13 +113,13 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 // prune removes dead statements: those that define a temporary on which no other tensor depends.
 func (z *normalizer) prune() {
 	need := map[int]bool{} // memory
-	var kept []*statement
+	var kept []*Statement
 	for _, s := range slices.Backward(z.out) {
-		if t := z.tensors[s.target]; t.Local && !need[t.Memory] {
+		if t := z.tensors[s.Target]; t.Local && !need[t.Memory] {
 			continue
 		}
 		kept = append(kept, s)
-		s.walk(func(n *term.Term) {
+		s.Walk(func(n *term.Term) {
 			for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
 				need[z.tensors[n.Read.Tensor+i].Memory] = true
 			}
@@ -118,22 +130,22 @@ func (z *normalizer) prune() {
 }
 
 // read copies a statement of a program, with scalar temporaries inlined.
-func (z *normalizer) read(s *program.Statement) *statement {
+func (z *normalizer) read(s *program.Statement) *Statement {
 	left := *s.Left
 	left.Which, left.Idx = z.inlined(s.Left.Which), nil
 	for _, x := range s.Left.Idx {
 		left.Idx = append(left.Idx, z.inlined(x))
 	}
-	return &statement{target: s.Target, left: &left, vars: s.Vars, value: z.inlined(s.Value), add: s.Add, guard: z.inlined(s.Guard)}
+	return &Statement{Target: s.Target, Left: &left, Vars: s.Vars, Value: z.inlined(s.Value), Add: s.Add, Guard: z.inlined(s.Guard)}
 }
 
 // fromZero makes all ranges of a statement's indices begin at 0. Ranges that depend on other indices become
 // constant ones with a guard. The error names an index for which there is no such range.
-func (z *normalizer) fromZero(n *statement) (err error) {
+func (z *normalizer) fromZero(n *Statement) (err error) {
 	clipped(n)
 	var ranges *term.Term
 	if ranges, err = z.shift(n); err == nil {
-		n.value, n.guard = densities(settled(z.held(n.value))), term.All(ranges, settled(z.held(n.guard)))
+		n.Value, n.Guard = densities(settled(z.held(n.Value))), term.All(ranges, settled(z.held(n.Guard)))
 		if !z.whole {
 			unbounded(n)
 		}
@@ -164,7 +176,7 @@ func (z *normalizer) held(n *term.Term) *term.Term {
 // ranged replaces loads from index tensors by indices with the range of the tensors' elements.
 func (z *normalizer) ranged(n *term.Term) *term.Term {
 	if n.Op == term.Element && n.Kind == term.Integer && n.Read.Count == 1 && n.Read.Which == nil && z.tensors[n.Read.Tensor].Below > 0 {
-		if n.Read.Else == nil || len(accessOf(n.Read).open) == 0 {
+		if n.Read.Else == nil || len(AccessOf(n.Read).Open) == 0 {
 			return (&term.Variable{Name: "i", Lo: term.Number(0), Hi: term.Number(z.tensors[n.Read.Tensor].Below)}).Term()
 		}
 	}
@@ -200,34 +212,34 @@ func (z *normalizer) statement(s *program.Statement) error {
 			z.finish(into)
 		}
 	}
-	if z.whole || n.ragged != nil {
+	if z.whole || n.Ragged != nil {
 		z.finish(n)
 		return nil
 	}
 	if z.histogram(n) {
 		return nil
 	}
-	n.value = z.counted(n.value)
+	n.Value = z.counted(n.Value)
 	if scattered(n) {
 		return fmt.Errorf("%s: there are no loops for the places that it looks up", s)
 	}
-	if n.present() != nil {
+	if n.Present() != nil {
 		z.finish(presentLast(n))
 		return nil
 	}
-	if n.order() != nil {
-		n, _ = orderedFirst(n)
+	if n.Order() != nil {
+		n, _ = OrderedFirst(n)
 		z.finish(n)
 		return nil
 	}
-	parts := []*statement{digits(n)}
+	parts := []*Statement{Digits(n)}
 	if !z.ordered {
 		parts = residues(n)
 	}
 	for _, d := range parts {
-		d.value = z.counted(d.value)
-		for _, piece := range pieces(d) {
-			if piece.add {
+		d.Value = z.counted(d.Value)
+		for _, piece := range Pieces(d) {
+			if piece.Add {
 				piece = consecutiveLast(piece)
 			}
 			for _, p := range z.unrolled(piece) {
@@ -249,31 +261,31 @@ func (z *normalizer) counted(n *term.Term) *term.Term {
 
 // consecutiveLast makes an index with stride 1 the innermost loop of a scatter, if there is one. The order
 // of additions to an element is unchanged.
-func consecutiveLast(s *statement) *statement {
-	f := accessOf(s.left).offset
-	i := slices.IndexFunc(s.vars, func(v *term.Variable) bool { return f.factor(v) == 1 && !f.hidden(v) && extent(v) >= shortest })
+func consecutiveLast(s *Statement) *Statement {
+	f := AccessOf(s.Left).Offset
+	i := slices.IndexFunc(s.Vars, func(v *term.Variable) bool { return f.Factor(v) == 1 && !f.Hidden(v) && Extent(v) >= Shortest })
 	if i < 0 {
 		return s
 	}
 	out := *s
-	out.vars = append(slices.Delete(slices.Clone(s.vars), i, i+1), s.vars[i])
+	out.Vars = append(slices.Delete(slices.Clone(s.Vars), i, i+1), s.Vars[i])
 	return &out
 }
 
 // number records the value of a scalar temporary that needs no loop, and returns true. The value is inlined
 // where it is read, so that the temporary takes no step of its own.
-func (z *normalizer) number(s *statement) bool {
-	if !z.tensors[s.target].Local || len(s.left.Idx) > 0 || len(s.vars) > 0 || s.add || s.guard != nil {
+func (z *normalizer) number(s *Statement) bool {
+	if !z.tensors[s.Target].Local || len(s.Left.Idx) > 0 || len(s.Vars) > 0 || s.Add || s.Guard != nil {
 		return false
 	}
 	loops := false
-	s.value.Walk(func(n *term.Term) {
+	s.Value.Walk(func(n *term.Term) {
 		loops = loops || n.Op == term.Reduce || n.Op == term.Element && z.written[z.tensors[n.Read.Tensor].Memory]
 	})
 	if loops {
 		return false
 	}
-	z.numbers[s.target] = s.value
+	z.numbers[s.Target] = s.Value
 	return true
 }
 
@@ -292,33 +304,33 @@ func (z *normalizer) inlined(n *term.Term) *term.Term {
 
 // finish extracts the nested reductions of a statement into statements of their own, and appends it. A
 // statement whose guard never holds is dropped.
-func (z *normalizer) finish(n *statement) {
-	if n.guard != nil {
-		if holds, known := n.guard.Truth(); known {
+func (z *normalizer) finish(n *Statement) {
+	if n.Guard != nil {
+		if holds, known := n.Guard.Truth(); known {
 			if !holds {
 				return
 			}
-			n.guard = nil
+			n.Guard = nil
 		}
 	}
-	n.value = z.separated(n)
+	n.Value = z.separated(n)
 	z.out = append(z.out, n)
 }
 
 // separated returns the statement's value with nested reductions replaced by loads of temporaries. A
 // reduction that is the whole value stays.
-func (z *normalizer) separated(n *statement) *term.Term {
-	if n.value.Op != term.Reduce || n.add {
-		ragged := func(v *term.Variable) bool { return slices.Contains(n.ragged, v) }
-		around := slices.DeleteFunc(slices.Clone(n.vars), ragged)
-		return z.extracted(n.value, around, n.guard != nil || n.lenient)
+func (z *normalizer) separated(n *Statement) *term.Term {
+	if n.Value.Op != term.Reduce || n.Add {
+		ragged := func(v *term.Variable) bool { return slices.Contains(n.Ragged, v) }
+		around := slices.DeleteFunc(slices.Clone(n.Vars), ragged)
+		return z.extracted(n.Value, around, n.Guard != nil || n.Lenient)
 	}
-	if !z.whole && n.chain() != nil {
-		return n.value
+	if !z.whole && n.Chain() != nil {
+		return n.Value
 	}
-	lenient := n.guard != nil || n.lenient
-	x := z.withMean(z.varied(z.inside(n.value, n.vars, false), n.vars, lenient))
-	if y := z.wholeProduct(x, n.vars, lenient); y != nil {
+	lenient := n.Guard != nil || n.Lenient
+	x := z.withMean(z.varied(z.inside(n.Value, n.Vars, false), n.Vars, lenient))
+	if y := z.wholeProduct(x, n.Vars, lenient); y != nil {
 		return y
 	}
 	if y := z.known(x, false); y != nil {
@@ -330,17 +342,17 @@ func (z *normalizer) separated(n *statement) *term.Term {
 // shift makes the indices of a statement begin at 0, and eliminates indices with one value. It returns the
 // conditions that replace ranges which depend on other indices. The error names an index that has no constant
 // range around its own.
-func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
+func (z *normalizer) shift(s *Statement) (ranges *term.Term, err error) {
 	to := map[*term.Variable]*term.Term{}
 	var vars []*term.Variable
-	for _, v := range s.vars {
+	for _, v := range s.Vars {
 		from := v
 		var open *term.Variable
 		if IsOpen(v) {
 			lo, hi := z.inlined(v.Lo).Substitute(to), z.inlined(v.Hi).Substitute(to)
 			open = &term.Variable{Name: v.Name, Lo: z.single(lo), Hi: z.single(hi)}
 			if v = open; !z.whole {
-				if v = z.around(open); v == nil || !s.add {
+				if v = z.around(open); v == nil || !s.Add {
 					return nil, fmt.Errorf("there are no loops for %s, whose range depends on other indices", from.Name)
 				}
 			}
@@ -363,19 +375,19 @@ func (z *normalizer) shift(s *statement) (ranges *term.Term, err error) {
 		if open != nil && !z.whole && IsOpen(open) {
 			at := from.Term().Substitute(to)
 			ranges = term.All(ranges, term.Compare(term.AtMost, open.Lo, at), term.Compare(term.Less, at, open.Hi))
-			s.ragged = append(s.ragged, at.Free()...)
+			s.Ragged = append(s.Ragged, at.Free()...)
 		}
 	}
-	r := *s.left
+	r := *s.Left
 	r.Idx = nil
-	for _, x := range s.left.Idx {
+	for _, x := range s.Left.Idx {
 		r.Idx = append(r.Idx, x.Substitute(to))
 	}
 	if r.Which != nil {
 		r.Which = r.Which.Substitute(to)
 	}
-	s.vars, s.left = vars, &r
-	s.value, s.guard = z.single(s.value.Substitute(to)), z.single(s.guard.Substitute(to))
+	s.Vars, s.Left = vars, &r
+	s.Value, s.Guard = z.single(s.Value.Substitute(to)), z.single(s.Guard.Substitute(to))
 	return ranges, nil
 }
 
@@ -393,7 +405,7 @@ func (z *normalizer) around(v *term.Variable) *term.Variable {
 // bound returns a lower or upper bound of an integer, as end selects: the end of its interval or, for a min
 // or max, the end of an operand's interval. It returns false if no bound is known.
 func bound(n *term.Term, function *term.Function, end func(algebra.Interval) int) (int, bool) {
-	if i := linear(n).bounds(); i.Known {
+	if i := Linear(n).Bounds(); i.Known {
 		return end(i), true
 	}
 	if n.Op == term.Apply && n.Func == function {

@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 
 // onePass extracts scans in a larger value into temporaries, since otherwise each iteration of the statement
 // would run the whole scan. It returns an error if a nested scan or sort remains.
-func (z *normalizer) onePass(s *program.Statement, n *statement) error {
+func (z *normalizer) onePass(s *program.Statement, n *Statement) error {
 	from := len(z.out)
-	if n.present() == nil && n.order() == nil && passes(n.value) != nil {
-		n.value = z.separated(n)
+	if n.Present() == nil && n.Order() == nil && passes(n.Value) != nil {
+		n.Value = z.separated(n)
 	}
 	for _, x := range append(slices.Clone(z.out[from:]), n) {
 		if r := x.remaining(); r != nil && !x.turn() {
@@ -37,15 +37,15 @@ func passes(n *term.Term) *term.Reduction {
 
 // remaining returns a scan or sort for which the statement would have no loops. It returns nil if there is
 // none.
-func (s *statement) remaining() *term.Reduction {
+func (s *Statement) remaining() *term.Reduction {
 	var parts []*term.Term
-	switch c := s.chain(); {
-	case s.scan() != nil || s.order() != nil:
-		parts = []*term.Term{s.value.Reduction.Body}
-	case c != nil && c.Passes(extent(c.Present)):
+	switch c := s.Chain(); {
+	case s.Scan() != nil || s.Order() != nil:
+		parts = []*term.Term{s.Value.Reduction.Body}
+	case c != nil && c.Passes(Extent(c.Present)):
 		parts = []*term.Term{c.Value, c.X}
 	default:
-		parts = []*term.Term{s.value}
+		parts = []*term.Term{s.Value}
 	}
 	for _, x := range parts {
 		if r := passes(x); r != nil {
@@ -57,13 +57,13 @@ func (s *statement) remaining() *term.Reduction {
 
 // turn reverses a loop of the statement, if its value then is a scan that loops support: one whose range
 // shrinks while the index grows. It returns false if no loop has this effect.
-func (s *statement) turn() bool {
-	for i, v := range s.vars {
+func (s *Statement) turn() bool {
+	for i, v := range s.Vars {
 		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
-		to := map[*term.Variable]*term.Term{v: term.Difference(term.Number(extent(v)-1), w.Term())}
-		turned := s.mapped(func(n *term.Term) *term.Term { return inShortForm(n.Substitute(to)) })
-		turned.vars = slices.Concat(s.vars[:i], []*term.Variable{w}, s.vars[i+1:])
-		if turned.present() == w && turned.remaining() == nil {
+		to := map[*term.Variable]*term.Term{v: term.Difference(term.Number(Extent(v)-1), w.Term())}
+		turned := s.Mapped(func(n *term.Term) *term.Term { return inShortForm(n.Substitute(to)) })
+		turned.Vars = slices.Concat(s.Vars[:i], []*term.Variable{w}, s.Vars[i+1:])
+		if turned.Present() == w && turned.remaining() == nil {
 			*s = *presentLast(turned)
 			return true
 		}
@@ -88,8 +88,8 @@ func (z *normalizer) large(vars []*term.Variable) bool {
 	most := leastLarge
 	for _, t := range z.p.Tensors {
 		if t.Slot >= 0 {
-			most = max(most, elements(t))
+			most = max(most, Elements(t))
 		}
 	}
-	return box(vars) > most
+	return Box(vars) > most
 }

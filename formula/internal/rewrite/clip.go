@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"slices"
@@ -9,15 +9,15 @@ import (
 // clipped removes conditions that bound one index by constants from the guard of an accumulation, and narrows
 // the range of the index instead: iterations that the condition excludes then take no time. A condition that
 // would leave an empty range stays.
-func clipped(s *statement) {
-	if !s.add || s.guard == nil {
+func clipped(s *Statement) {
+	if !s.Add || s.Guard == nil {
 		return
 	}
 	to := map[*term.Variable]*term.Term{}
 	var vars []*term.Variable
-	conditions := term.Conjuncts(s.guard)
+	conditions := term.Conjuncts(s.Guard)
 	all := len(conditions)
-	for _, v := range s.vars {
+	for _, v := range s.Vars {
 		lo, known := v.Lo.Known()
 		hi, both := v.Hi.Known()
 		if !known || !both {
@@ -51,35 +51,35 @@ func clipped(s *statement) {
 	if len(conditions) == all {
 		return
 	}
-	left := *s.left
+	left := *s.Left
 	left.Which, left.Idx = left.Which.Substitute(to), nil
-	for _, x := range s.left.Idx {
+	for _, x := range s.Left.Idx {
 		left.Idx = append(left.Idx, x.Substitute(to))
 	}
-	s.vars, s.left, s.value, s.guard = vars, &left, s.value.Substitute(to), term.All(conditions...).Substitute(to)
+	s.Vars, s.Left, s.Value, s.Guard = vars, &left, s.Value.Substitute(to), term.All(conditions...).Substitute(to)
 }
 
 // unbounded removes bounds checks of gathered subscripts from the guard of an accumulation, if the guard
 // checks all subscripts of the target. Loops check such subscripts themselves, and skip elements out of
 // bounds.
-func unbounded(s *statement) {
-	if !s.add || s.guard == nil || s.left.Which != nil || s.ragged != nil {
+func unbounded(s *Statement) {
+	if !s.Add || s.Guard == nil || s.Left.Which != nil || s.Ragged != nil {
 		return
 	}
-	conditions, a := term.Conjuncts(s.guard), accessOf(s.left)
+	conditions, a := term.Conjuncts(s.Guard), AccessOf(s.Left)
 	looked := false
-	for d, at := range a.idx {
-		within := at.bounds()
+	for d, at := range a.Idx {
+		within := at.Bounds()
 		for _, check := range []struct {
 			needless bool
-			of       form // at most 0 in bounds
+			of       Form // at most 0 in bounds
 		}{
-			{within.Known && within.Lo >= 0, form{}.plus(at, -1)},
-			{within.Known && within.Hi < a.ext[d], at.plus(form{base: a.ext[d] - 1}, -1)},
+			{within.Known && within.Lo >= 0, Form{}.Plus(at, -1)},
+			{within.Known && within.Hi < a.Ext[d], at.Plus(Form{Base: a.Ext[d] - 1}, -1)},
 		} {
 			i := slices.IndexFunc(conditions, func(c *term.Term) bool { return bounds(c, check.of) })
 			switch {
-			case i >= 0 && len(at.rest) > 0:
+			case i >= 0 && len(at.Rest) > 0:
 				conditions, looked = slices.Delete(conditions, i, i+1), true
 			case i < 0 && !check.needless:
 				return
@@ -87,18 +87,18 @@ func unbounded(s *statement) {
 		}
 	}
 	if looked {
-		s.guard, s.skip, s.lenient = term.All(conditions...), true, true
+		s.Guard, s.Skip, s.Lenient = term.All(conditions...), true, true
 	}
 }
 
 // bounds reports whether condition c is equivalent to f <= 0.
-func bounds(c *term.Term, f form) bool {
+func bounds(c *term.Term, f Form) bool {
 	if c.Op != term.Less && c.Op != term.AtMost || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
 		return false
 	}
 	difference := differenceOf(c.Args[0], c.Args[1])
 	if c.Op == term.Less {
-		difference.base++
+		difference.Base++
 	}
-	return difference.same(f)
+	return difference.Same(f)
 }

@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"slices"
@@ -6,17 +6,17 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// digits splits a loop over an index that is divided by a constant into two loops, over the quotient and over
+// Digits splits a loop over an index that is divided by a constant into two loops, over the quotient and over
 // the remainder. Offsets then become affine.
-func digits(s *statement) *statement {
-	for i, v := range s.vars {
+func Digits(s *Statement) *Statement {
+	for i, v := range s.Vars {
 		n := divisor(s, v)
-		if n == 0 || n < shortest && i == len(s.vars)-1 && found(s) {
+		if n == 0 || n < Shortest && i == len(s.Vars)-1 && found(s) {
 			continue
 		}
-		high := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(extent(v) / n)}
+		high := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(Extent(v) / n)}
 		low := &term.Variable{Name: v.Name + "'", Lo: term.Number(0), Hi: term.Number(n)}
-		return digits(s.split(i, n, []*term.Variable{high, low}, high.Term(), low.Term()))
+		return Digits(s.split(i, n, []*term.Variable{high, low}, high.Term(), low.Term()))
 	}
 	return s
 }
@@ -24,35 +24,35 @@ func digits(s *statement) *statement {
 // residues splits a loop over i that uses (i+c)/n or (i+c)%n for a small n, as strided windows do. It returns
 // a statement for each value of i%n, and statements for the remaining values of i if n does not divide the
 // extent.
-func residues(s *statement) []*statement {
+func residues(s *Statement) []*Statement {
 	if !apartValues(s) {
-		return []*statement{digits(s)}
+		return []*Statement{Digits(s)}
 	}
-	for i, v := range s.vars {
+	for i, v := range s.Vars {
 		n := residue(s, v)
 		if n == 0 {
 			continue
 		}
-		if more := extent(v) % n; more > 0 {
-			first, rest := s.from(i, 0, extent(v)-more), s.from(i, extent(v)-more, more)
+		if more := Extent(v) % n; more > 0 {
+			first, rest := s.from(i, 0, Extent(v)-more), s.from(i, Extent(v)-more, more)
 			return append(residues(first), residues(rest)...)
 		}
-		var out []*statement
+		var out []*Statement
 		for k := range n {
-			high := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(extent(v) / n)}
+			high := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(Extent(v) / n)}
 			out = append(out, residues(s.split(i, n, []*term.Variable{high}, high.Term(), term.Number(k)))...)
 		}
 		if len(out) <= maxResidues {
 			return out
 		}
 	}
-	return []*statement{digits(s)}
+	return []*Statement{Digits(s)}
 }
 
 // split returns the statement with index i replaced by vars. high and low are its quotient and remainder by
 // n.
-func (s *statement) split(i, n int, vars []*term.Variable, high, low *term.Term) *statement {
-	v := s.vars[i]
+func (s *Statement) split(i, n int, vars []*term.Variable, high, low *term.Term) *Statement {
+	v := s.Vars[i]
 	whole := term.Sum(term.Product(high, term.Number(n)), low)
 	var replaced func(x *term.Term) *term.Term
 	replaced = func(x *term.Term) *term.Term {
@@ -74,68 +74,40 @@ func (s *statement) split(i, n int, vars []*term.Variable, high, low *term.Term)
 		}
 		return x.Map(replaced)
 	}
-	out := s.mapped(replaced)
-	out.vars = slices.Concat(s.vars[:i], vars, s.vars[i+1:])
-	out.value, out.guard = settled(out.value), settled(out.guard)
+	out := s.Mapped(replaced)
+	out.Vars = slices.Concat(s.Vars[:i], vars, s.Vars[i+1:])
+	out.Value, out.Guard = settled(out.Value), settled(out.Guard)
 	return out
 }
 
 // from returns the statement with index i restricted to count values, from lo on.
-func (s *statement) from(i, lo, count int) *statement {
-	v := s.vars[i]
+func (s *Statement) from(i, lo, count int) *Statement {
+	v := s.Vars[i]
 	w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(count)}
 	to := map[*term.Variable]*term.Term{v: term.Sum(w.Term(), term.Number(lo))}
-	vars := slices.Concat(s.vars[:i], []*term.Variable{w}, s.vars[i+1:])
+	vars := slices.Concat(s.Vars[:i], []*term.Variable{w}, s.Vars[i+1:])
 	if count == 1 {
 		to[v] = term.Number(lo)
-		vars = slices.Concat(s.vars[:i], s.vars[i+1:])
+		vars = slices.Concat(s.Vars[:i], s.Vars[i+1:])
 	}
-	out := s.mapped(func(x *term.Term) *term.Term { return x.Substitute(to) })
-	out.vars, out.value, out.guard = vars, settled(out.value), settled(out.guard)
+	out := s.Mapped(func(x *term.Term) *term.Term { return x.Substitute(to) })
+	out.Vars, out.Value, out.Guard = vars, settled(out.Value), settled(out.Guard)
 	return out
 }
 
 // found reports whether a statement only copies or adds elements of a tensor, which needs no affine offset: a
 // gather by integer strips does it.
-func found(s *statement) bool {
-	return s.value.Op == term.Element && s.value.Read.Else == nil && s.guard == nil
-}
-
-// mapped returns the statement with f applied to its terms.
-func (s *statement) mapped(f func(*term.Term) *term.Term) *statement {
-	out := *s
-	left := *s.left
-	left.Idx = nil
-	for _, x := range s.left.Idx {
-		left.Idx = append(left.Idx, f(x))
-	}
-	if left.Which != nil {
-		left.Which = f(left.Which)
-	}
-	out.left, out.value = &left, f(s.value)
-	if s.guard != nil {
-		out.guard = f(s.guard)
-	}
-	return &out
-}
-
-// walk calls visit for the terms of a statement.
-func (s *statement) walk(visit func(*term.Term)) {
-	s.value.Walk(visit)
-	s.guard.Walk(visit)
-	s.left.Which.Walk(visit)
-	for _, x := range s.left.Idx {
-		x.Walk(visit)
-	}
+func found(s *Statement) bool {
+	return s.Value.Op == term.Element && s.Value.Read.Else == nil && s.Guard == nil
 }
 
 // divisor returns the constant that divides index v in quotients and remainders of a statement, if it also
 // divides v's extent. It returns 0 if there is none.
-func divisor(s *statement, v *term.Variable) int {
+func divisor(s *Statement, v *term.Variable) int {
 	n := 0
-	s.walk(func(x *term.Term) {
+	s.Walk(func(x *term.Term) {
 		if (x.Op == term.Quotient || x.Op == term.Modulo) && x.Args[0].Op == term.Index && x.Args[0].Var == v {
-			if d, known := x.Args[1].Known(); known && d > 1 && d < extent(v) && extent(v)%d == 0 && (n == 0 || d == n) {
+			if d, known := x.Args[1].Known(); known && d > 1 && d < Extent(v) && Extent(v)%d == 0 && (n == 0 || d == n) {
 				n = d
 			}
 		}
@@ -145,14 +117,14 @@ func divisor(s *statement, v *term.Variable) int {
 
 // residue returns a small constant n if a statement uses (v+c)/n or (v+c)%n, and c is not 0 or n does not
 // divide the extent of v. It returns 0 if there is none.
-func residue(s *statement, v *term.Variable) int {
+func residue(s *Statement, v *term.Variable) int {
 	n := 0
-	s.walk(func(x *term.Term) {
+	s.Walk(func(x *term.Term) {
 		if x.Op != term.Quotient && x.Op != term.Modulo {
 			return
 		}
-		if d, known := x.Args[1].Known(); known && d > 1 && d <= mostUnrolled && extent(v) >= d*shortest && (n == 0 || d == n) {
-			if at, divides := dividend(x, v, d); divides && (at != 0 || extent(v)%d != 0) {
+		if d, known := x.Args[1].Known(); known && d > 1 && d <= mostUnrolled && Extent(v) >= d*Shortest && (n == 0 || d == n) {
+			if at, divides := dividend(x, v, d); divides && (at != 0 || Extent(v)%d != 0) {
 				n = d
 			}
 		}
@@ -162,10 +134,10 @@ func residue(s *statement, v *term.Variable) int {
 
 // apartValues reports whether a statement stores each of its elements once and reads no element of its
 // target.
-func apartValues(s *statement) bool {
-	ok := givesOnce(s) && s.present() == nil && s.order() == nil
-	s.walk(func(n *term.Term) {
-		ok = ok && (n.Op != term.Element || n.Read.Tensor > s.target || n.Read.Tensor+n.Read.Count <= s.target)
+func apartValues(s *Statement) bool {
+	ok := givesOnce(s) && s.Present() == nil && s.Order() == nil
+	s.Walk(func(n *term.Term) {
+		ok = ok && (n.Op != term.Element || n.Read.Tensor > s.Target || n.Read.Tensor+n.Read.Count <= s.Target)
 	})
 	return ok
 }
@@ -175,56 +147,56 @@ func dividend(x *term.Term, v *term.Variable, n int) (at int, divides bool) {
 	if x.Op != term.Quotient && x.Op != term.Modulo {
 		return 0, false
 	}
-	f := linear(x.Args[0])
+	f := Linear(x.Args[0])
 	d, known := x.Args[1].Known()
-	return f.base, known && d == n && len(f.rest) == 0 && len(f.vars) == 1 && f.vars[0].of == v && f.vars[0].factor == 1
+	return f.Base, known && d == n && len(f.Rest) == 0 && len(f.Vars) == 1 && f.Vars[0].Of == v && f.Vars[0].Factor == 1
 }
 
-// pieces splits a loop where a condition on its index changes (index-set splitting), so that conditions are
+// Pieces splits a loop where a condition on its index changes (index-set splitting), so that conditions are
 // constant in each piece. It returns the statements of the pieces.
-func pieces(s *statement) []*statement {
-	for i, v := range s.vars {
+func Pieces(s *Statement) []*Statement {
+	for i, v := range s.Vars {
 		cuts := cutsOf(s, v)
 		if len(cuts) == 0 {
 			continue
 		}
-		var out []*statement
+		var out []*Statement
 		for k := 0; k+1 < len(cuts); k++ {
 			lo, hi := cuts[k], cuts[k+1]
 			p := s.from(i, lo, hi-lo)
-			out = append(out, pieces(p)...)
+			out = append(out, Pieces(p)...)
 		}
 		if len(out) <= maxPieces {
 			return out
 		}
 	}
-	return []*statement{s}
+	return []*Statement{s}
 }
 
 // cutsOf returns the ends of the pieces of index v, from 0 to its extent. It returns nil if there is only one
 // piece, or too many.
-func cutsOf(s *statement, v *term.Variable) []int {
-	at := []int{0, extent(v)}
-	s.walk(func(x *term.Term) {
+func cutsOf(s *Statement, v *term.Variable) []int {
+	at := []int{0, Extent(v)}
+	s.Walk(func(x *term.Term) {
 		if x.Op != term.Less && x.Op != term.AtMost && x.Op != term.Equal && x.Op != term.Unequal ||
 			x.Args[0].Kind != term.Integer || x.Args[1].Kind != term.Integer {
 			return
 		}
 		f := differenceOf(x.Args[0], x.Args[1])
-		if len(f.rest) > 0 || len(f.vars) != 1 || f.vars[0].of != v || f.vars[0].factor != 1 && f.vars[0].factor != -1 {
+		if len(f.Rest) > 0 || len(f.Vars) != 1 || f.Vars[0].Of != v || f.Vars[0].Factor != 1 && f.Vars[0].Factor != -1 {
 			return
 		}
-		zero := -f.base * f.vars[0].factor // both sides are equal here
+		zero := -f.Base * f.Vars[0].Factor // both sides are equal here
 		switch {
 		case x.Op == term.Equal || x.Op == term.Unequal:
 			at = append(at, zero, zero+1)
-		case (x.Op == term.Less) == (f.vars[0].factor > 0):
+		case (x.Op == term.Less) == (f.Vars[0].Factor > 0):
 			at = append(at, zero)
 		default:
 			at = append(at, zero+1)
 		}
 	})
-	at = slices.DeleteFunc(at, func(n int) bool { return n < 0 || n > extent(v) })
+	at = slices.DeleteFunc(at, func(n int) bool { return n < 0 || n > Extent(v) })
 	slices.Sort(at)
 	at = slices.Compact(at)
 	if len(at) <= 2 || len(at) > maxPieces+1 {
@@ -235,56 +207,56 @@ func cutsOf(s *statement, v *term.Variable) []int {
 
 // unrolled unrolls a short innermost loop with negative strides, which would make short strips. The
 // statements that it returns share common subexpressions.
-func (z *normalizer) unrolled(s *statement) []*statement {
-	last := len(s.vars) - 1
-	if last < 1 || z.ordered || !pointwiseValue(s) || found(s) || extent(s.vars[last]) > mostUnrolled || extent(s.vars[last-1]) < shortest {
-		return []*statement{s}
+func (z *normalizer) unrolled(s *Statement) []*Statement {
+	last := len(s.Vars) - 1
+	if last < 1 || z.ordered || !pointwiseValue(s) || found(s) || Extent(s.Vars[last]) > mostUnrolled || Extent(s.Vars[last-1]) < Shortest {
+		return []*Statement{s}
 	}
-	v := s.vars[last]
+	v := s.Vars[last]
 	if !reversed(s, v) || !z.apart(s, v) {
-		return []*statement{s}
+		return []*Statement{s}
 	}
-	var out []*statement
-	for x := range extent(v) {
+	var out []*Statement
+	for x := range Extent(v) {
 		to := map[*term.Variable]*term.Term{v: term.Number(x)}
-		p := s.mapped(func(n *term.Term) *term.Term { return n.Substitute(to) })
-		p.vars, p.value, p.guard = s.vars[:last:last], settled(p.value), settled(p.guard)
+		p := s.Mapped(func(n *term.Term) *term.Term { return n.Substitute(to) })
+		p.Vars, p.Value, p.Guard = s.Vars[:last:last], settled(p.Value), settled(p.Guard)
 		out = append(out, p)
 	}
 	return out
 }
 
 // givesOnce reports whether a statement stores each of its elements once.
-func givesOnce(s *statement) bool {
-	return !s.add && !s.parts && s.fold == 0 && s.left.Which == nil
+func givesOnce(s *Statement) bool {
+	return !s.Add && !s.Parts && s.Fold == 0 && s.Left.Which == nil
 }
 
 // pointwiseValue reports whether a statement stores each of its elements once, with a real value without
 // reductions.
-func pointwiseValue(s *statement) bool {
-	return givesOnce(s) && s.value.Kind == term.Real && !s.value.Reduces()
+func pointwiseValue(s *Statement) bool {
+	return givesOnce(s) && s.Value.Kind == term.Real && !s.Value.Reduces()
 }
 
 // apart reports whether no loop over v carries a dependence: s reads the memory of its target only where it
 // writes it.
-func (z *normalizer) apart(s *statement, v *term.Variable) bool {
-	own := accessOf(s.left).offset
-	ok := !own.hidden(v)
-	s.walk(func(n *term.Term) {
+func (z *normalizer) apart(s *Statement, v *term.Variable) bool {
+	own := AccessOf(s.Left).Offset
+	ok := !own.Hidden(v)
+	s.Walk(func(n *term.Term) {
 		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
-			ok = ok && (z.tensors[n.Read.Tensor+i].Memory != z.tensors[s.target].Memory || accessOf(n.Read).offset.same(own))
+			ok = ok && (z.tensors[n.Read.Tensor+i].Memory != z.tensors[s.Target].Memory || AccessOf(n.Read).Offset.Same(own))
 		}
 	})
 	return ok
 }
 
 // reversed reports whether a statement loads with a negative stride along v.
-func reversed(s *statement, v *term.Variable) bool {
+func reversed(s *Statement, v *term.Variable) bool {
 	found := false
-	s.value.Walk(func(n *term.Term) {
+	s.Value.Walk(func(n *term.Term) {
 		if n.Op == term.Element {
-			f := accessOf(n.Read).offset
-			found = found || !f.hidden(v) && f.factor(v) < 0
+			f := AccessOf(n.Read).Offset
+			found = found || !f.Hidden(v) && f.Factor(v) < 0
 		}
 	})
 	return found

@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"slices"
@@ -11,7 +11,8 @@ import (
 // TestClipped checks that conditions of an accumulation which bound an index by constants become its range,
 // and that all others stay.
 func TestClipped(t *testing.T) {
-	p := &program.Program{Tensors: []*program.Local{reals("x", 9), reals("y", 9)}}
+	nine := []*term.Term{term.Number(9)}
+	p := &program.Program{Tensors: []*program.Local{{Name: "x", Shape: nine}, {Name: "y", Shape: nine}}}
 	for _, c := range []struct {
 		name   string
 		guard  func(i, j *term.Term) *term.Term
@@ -29,18 +30,24 @@ func TestClipped(t *testing.T) {
 		{"no accumulation", func(i, _ *term.Term) *term.Term { return term.Compare(term.Less, i, term.Number(3)) }, 0, 9, 1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			i, j := index("i", 9), index("j", 9)
-			s := &statement{target: 1, left: readOf(p, 1, j.Term()), vars: []*term.Variable{j, i}, value: elementOf(readOf(p, 0, i.Term())),
-				guard: c.guard(i.Term(), j.Term()), add: !c.plain}
+			index := func(name string) *term.Variable {
+				return &term.Variable{Name: name, Lo: term.Number(0), Hi: term.Number(9)}
+			}
+			read := func(tensor int, v *term.Variable) *term.Read {
+				return &term.Read{Tensor: tensor, Count: 1, Idx: []*term.Term{v.Term()}, Ext: p.Tensors[tensor].Shape}
+			}
+			i, j := index("i"), index("j")
+			s := &Statement{Target: 1, Left: read(1, j), Vars: []*term.Variable{j, i}, Value: &term.Term{Op: term.Element, Kind: term.Real, Read: read(0, i)},
+				Guard: c.guard(i.Term(), j.Term()), Add: !c.plain}
 			clipped(s)
-			v := s.vars[1]
+			v := s.Vars[1]
 			lo, _ := v.Lo.Known()
 			hi, _ := v.Hi.Known()
-			if lo != c.lo || hi != c.hi || len(term.Conjuncts(s.guard)) != c.kept {
-				t.Errorf("got %d to %d if %s, want %d to %d and %d conditions", lo, hi, s.guard, c.lo, c.hi, c.kept)
+			if lo != c.lo || hi != c.hi || len(term.Conjuncts(s.Guard)) != c.kept {
+				t.Errorf("got %d to %d if %s, want %d to %d and %d conditions", lo, hi, s.Guard, c.lo, c.hi, c.kept)
 			}
-			if free := s.value.Free(); !slices.Equal(free, []*term.Variable{v}) || s.left.Idx[0].Var != s.vars[0] {
-				t.Errorf("the statement has %v and %s, want its own indices", free, s.left.Idx[0])
+			if free := s.Value.Free(); !slices.Equal(free, []*term.Variable{v}) || s.Left.Idx[0].Var != s.Vars[0] {
+				t.Errorf("the statement has %v and %s, want its own indices", free, s.Left.Idx[0])
 			}
 		})
 	}

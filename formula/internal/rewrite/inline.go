@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"slices"
@@ -119,7 +119,7 @@ func (z *normalizer) rare(statements []*program.Statement, i int) bool {
 	o := statements[user]
 	if n, known := often(o.Value, s.Target); known && n > 0 {
 		all, known := knownBox(o.Vars)
-		return known && 2*n*all <= elements(z.p.Tensors[s.Target])
+		return known && 2*n*all <= Elements(z.p.Tensors[s.Target])
 	}
 	return false // in a guard or a subscript
 }
@@ -231,7 +231,7 @@ func (z *normalizer) withinExtents(n *term.Term) bool {
 	if x := z.ranged(n); x.Op == term.Element {
 		n = x
 	}
-	return len(accessOf(n.Read).open) == 0
+	return len(AccessOf(n.Read).Open) == 0
 }
 
 // replaced returns statement o with the value of definition s in place of loads from s's target.

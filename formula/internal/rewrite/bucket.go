@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"slices"
@@ -14,16 +14,16 @@ import (
 // and one scatters each element into its segment.
 
 // histogram returns the scatter statement of a segment reduction. It returns nil for other statements.
-func histogram(s *statement) *statement {
-	r := s.reduction()
-	if r == nil || s.add || s.guard != nil || s.left.Which != nil {
+func histogram(s *Statement) *Statement {
+	r := s.Reduction()
+	if r == nil || s.Add || s.Guard != nil || s.Left.Which != nil {
 		return nil
 	}
 	if !r.Kind.Is(reduction.Fold) {
 		return nil
 	}
-	left, to := *s.left, map[*term.Variable]*term.Term{}
-	left.Idx = slices.Clone(s.left.Idx)
+	left, to := *s.Left, map[*term.Variable]*term.Term{}
+	left.Idx = slices.Clone(s.Left.Idx)
 	var given []*term.Variable
 	var values, rest []*term.Term
 	for _, g := range term.Conjuncts(r.Guard) {
@@ -42,25 +42,25 @@ func histogram(s *statement) *statement {
 	if len(given) == 0 {
 		return spread(s)
 	}
-	out := &statement{target: s.target, left: &left, value: &term.Term{Op: term.Constant, Kind: s.value.Kind, Int: 1, Float: 1},
-		add: true, fold: r.Kind, skip: true}
+	out := &Statement{Target: s.Target, Left: &left, Value: &term.Term{Op: term.Constant, Kind: s.Value.Kind, Int: 1, Float: 1},
+		Add: true, Fold: r.Kind, Skip: true}
 	if r.Body != nil {
-		out.value = assign(r.Body, to)
+		out.Value = assign(r.Body, to)
 	}
 	if len(rest) > 0 {
-		out.guard = assign(term.All(rest...), to)
+		out.Guard = assign(term.All(rest...), to)
 	}
 	var last []*term.Variable // the index with stride 1, which becomes the innermost one
-	for _, v := range s.vars {
+	for _, v := range s.Vars {
 		switch {
 		case slices.Contains(given, v):
-		case accessOf(s.left).offset.factor(v) == 1:
+		case AccessOf(s.Left).Offset.Factor(v) == 1:
 			last = append(last, v)
 		default:
-			out.vars = append(out.vars, v)
+			out.Vars = append(out.Vars, v)
 		}
 	}
-	out.vars = slices.Concat(out.vars, r.Vars, last)
+	out.Vars = slices.Concat(out.Vars, r.Vars, last)
 	return out
 }
 
@@ -68,13 +68,13 @@ func histogram(s *statement) *statement {
 // tensors bound, as in total[e] = sum(r if first[r] <= e && e < first[r + 1]: x[r]). The statement loops over
 // the elements and their ranges, not over all elements for each result. spread returns nil for other
 // statements.
-func spread(s *statement) *statement {
-	r := s.reduction()
+func spread(s *Statement) *Statement {
+	r := s.Reduction()
 	conditions := term.Conjuncts(r.Guard)
 	if r.Kind != reduction.Sum || len(conditions) < 2 {
 		return nil
 	}
-	for i, v := range s.vars {
+	for i, v := range s.Vars {
 		low, high := false, false
 		for _, g := range conditions[:2] {
 			lo, hi, _ := term.Relation(g, v)
@@ -83,9 +83,9 @@ func spread(s *statement) *statement {
 		if !low || !high {
 			continue
 		}
-		vars := slices.Concat(s.vars[:i], s.vars[i+1:], r.Vars, s.vars[i:i+1])
-		return &statement{target: s.target, left: s.left, vars: vars, value: r.Body, add: true, fold: r.Kind, skip: true,
-			guard: r.Guard, ragged: s.vars[i : i+1]}
+		vars := slices.Concat(s.Vars[:i], s.Vars[i+1:], r.Vars, s.Vars[i:i+1])
+		return &Statement{Target: s.Target, Left: s.Left, Vars: vars, Value: r.Body, Add: true, Fold: r.Kind, Skip: true,
+			Guard: r.Guard, Ragged: s.Vars[i : i+1]}
 	}
 	return nil
 }
@@ -104,27 +104,27 @@ func assign(n *term.Term, to map[*term.Variable]*term.Term) *term.Term {
 	}
 	near := map[*term.Variable]*term.Term{}
 	for v, x := range to {
-		near[v] = term.Greatest(term.Number(0), term.Least(x, term.Number(max(extent(v)-1, 0))))
+		near[v] = term.Greatest(term.Number(0), term.Least(x, term.Number(max(Extent(v)-1, 0))))
 	}
 	return n.Substitute(near)
 }
 
 // assigned matches a condition v == x with a gathered value x, and returns the index, the value and the
 // dimension of the index on the left side.
-func assigned(g *term.Term, s *statement) (v *term.Variable, x *term.Term, dim int) {
+func assigned(g *term.Term, s *Statement) (v *term.Variable, x *term.Term, dim int) {
 	if g.Op != term.Equal {
 		return nil, nil, 0
 	}
 	for i, a := range g.Args {
 		x := g.Args[1-i]
-		if a.Op != term.Index || !slices.Contains(s.vars, a.Var) || x.Kind != term.Integer || x.Uses(a.Var) || !x.Reads() {
+		if a.Op != term.Index || !slices.Contains(s.Vars, a.Var) || x.Kind != term.Integer || x.Uses(a.Var) || !x.Reads() {
 			continue
 		}
-		dim := slices.IndexFunc(s.left.Idx, func(n *term.Term) bool { return n.Op == term.Index && n.Var == a.Var })
-		if dim < 0 || slices.ContainsFunc(s.left.Idx[dim+1:], func(n *term.Term) bool { return n.Uses(a.Var) }) {
+		dim := slices.IndexFunc(s.Left.Idx, func(n *term.Term) bool { return n.Op == term.Index && n.Var == a.Var })
+		if dim < 0 || slices.ContainsFunc(s.Left.Idx[dim+1:], func(n *term.Term) bool { return n.Uses(a.Var) }) {
 			continue
 		}
-		if n, known := s.left.Ext[dim].Known(); known && n == extent(a.Var) {
+		if n, known := s.Left.Ext[dim].Known(); known && n == Extent(a.Var) {
 			return a.Var, x, dim
 		}
 	}
@@ -132,15 +132,15 @@ func assigned(g *term.Term, s *statement) (v *term.Variable, x *term.Term, dim i
 }
 
 // scattered reports whether a statement is a segment reduction for which there are no loops.
-func scattered(s *statement) bool {
-	r := s.reduction()
-	if r == nil || s.add || s.guard != nil {
+func scattered(s *Statement) bool {
+	r := s.Reduction()
+	if r == nil || s.Add || s.Guard != nil {
 		return false
 	}
 	return r.Kind.Is(reduction.Fold) && slices.ContainsFunc(term.Conjuncts(r.Guard), func(g *term.Term) bool {
 		for i := range g.Args {
 			a, x := g.Args[i], g.Args[len(g.Args)-1-i]
-			if g.Op == term.Equal && a.Op == term.Index && slices.Contains(s.vars, a.Var) && x.Kind == term.Integer && x.Reads() && !x.Uses(a.Var) {
+			if g.Op == term.Equal && a.Op == term.Index && slices.Contains(s.Vars, a.Var) && x.Kind == term.Integer && x.Reads() && !x.Uses(a.Var) {
 				return true
 			}
 		}
@@ -149,26 +149,26 @@ func scattered(s *statement) bool {
 }
 
 // histogram adds the statements of segment reduction n. It returns false if n is another statement.
-func (z *normalizer) histogram(n *statement) bool {
+func (z *normalizer) histogram(n *Statement) bool {
 	into := histogram(n)
 	if into == nil {
 		return false
 	}
-	t := &z.tensors[n.target]
-	full := box(into.vars) > crowded*max(elements(z.p.Tensors[n.target]), 1)
-	wide := full && n.value.Kind == term.Real && t.Type != dtype.F64 && (into.fold == reduction.Sum || into.fold == reduction.Prod)
+	t := &z.tensors[n.Target]
+	full := Box(into.Vars) > crowded*max(Elements(z.p.Tensors[n.Target]), 1)
+	wide := full && n.Value.Kind == term.Real && t.Type != dtype.F64 && (into.Fold == reduction.Sum || into.Fold == reduction.Prod)
 	if wide && t.Local && t.Type == dtype.Invalid {
 		t.Type, wide = dtype.F64, false
 	}
 	// Real numbers do not represent all partial results of integers.
-	wide = wide || n.value.Kind == term.Integer && z.p.Tensors[n.target].Kind == term.Real && !fits(n.reduction(), z.own)
-	if adds := into.fold == reduction.Sum || into.fold == reduction.Count; wide || t.Add && !adds || z.readsTarget(into) {
+	wide = wide || n.Value.Kind == term.Integer && z.p.Tensors[n.Target].Kind == term.Real && !Fits(n.Reduction(), z.own)
+	if adds := into.Fold == reduction.Sum || into.Fold == reduction.Count; wide || t.Add && !adds || z.readsTarget(into) {
 		z.aside(n, into)
 		return true
 	}
 	if !t.Add {
 		first := *n
-		first.value = foldedOf(into.fold, n.value.Kind)
+		first.Value = foldedOf(into.Fold, n.Value.Kind)
 		z.finish(&first)
 	}
 	z.finish(into)
@@ -176,11 +176,11 @@ func (z *normalizer) histogram(n *statement) bool {
 }
 
 // readsTarget reports whether a statement reads the memory into which it scatters.
-func (z *normalizer) readsTarget(s *statement) bool {
+func (z *normalizer) readsTarget(s *Statement) bool {
 	found := false
-	s.walk(func(n *term.Term) {
+	s.Walk(func(n *term.Term) {
 		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
-			found = found || z.tensors[n.Read.Tensor+i].Memory == z.tensors[s.target].Memory
+			found = found || z.tensors[n.Read.Tensor+i].Memory == z.tensors[s.Target].Memory
 		}
 	})
 	return found
@@ -196,17 +196,17 @@ func foldedOf(kind reduction.Kind, of term.Kind) *term.Term {
 
 // aside adds the statements of segment reduction n, with scatter statement into, by way of a temporary of the
 // accumulator type, which is copied to the result.
-func (z *normalizer) aside(n, into *statement) {
-	l := &program.Local{Name: "t", Kind: n.value.Kind, Slot: -1, Old: -1}
+func (z *normalizer) aside(n, into *Statement) {
+	l := &program.Local{Name: "t", Kind: n.Value.Kind, Slot: -1, Old: -1}
 	read := &term.Read{Count: 1, Text: "t"}
 	left := *read
-	for _, v := range n.vars {
+	for _, v := range n.Vars {
 		l.Shape = append(l.Shape, v.Hi)
 		read.Idx = append(read.Idx, v.Term())
 		at := v.Term()
-		for d, x := range n.left.Idx { // the scattered subscript of the index
+		for d, x := range n.Left.Idx { // the scattered subscript of the index
 			if x.Op == term.Index && x.Var == v {
-				at = into.left.Idx[d]
+				at = into.Left.Idx[d]
 			}
 		}
 		left.Idx = append(left.Idx, at)
@@ -214,16 +214,16 @@ func (z *normalizer) aside(n, into *statement) {
 	id := z.p.Add(l)
 	read.Tensor, read.Ext, left.Tensor, left.Ext = id, l.Shape, id, l.Shape
 	t := Tensor{Local: true, Memory: id}
-	if n.value.Kind == term.Real {
+	if n.Value.Kind == term.Real {
 		t.Type = dtype.F64
 	}
 	z.tensors = append(z.tensors, t)
-	z.finish(&statement{target: id, left: read, vars: n.vars, value: foldedOf(into.fold, n.value.Kind)})
+	z.finish(&Statement{Target: id, Left: read, Vars: n.Vars, Value: foldedOf(into.Fold, n.Value.Kind)})
 	aside := *into
-	aside.target, aside.left = id, &left
+	aside.Target, aside.Left = id, &left
 	z.finish(&aside)
 	given := *n
-	given.value = &term.Term{Op: term.Element, Kind: n.value.Kind, Read: read}
+	given.Value = &term.Term{Op: term.Element, Kind: n.Value.Kind, Read: read}
 	z.finish(&given)
 }
 
@@ -288,34 +288,34 @@ func joinedWith(n *term.Term, tensor int, kind reduction.Kind) (other *term.Term
 
 // folded adds the statements of n, into whose result it scatters segment reduction h. It returns false if the
 // subscripts of n and h do not correspond.
-func (z *normalizer) folded(n, h *statement) bool {
+func (z *normalizer) folded(n, h *Statement) bool {
 	into := histogram(h)
-	if into == nil || z.tensors[n.target].Add && into.fold != reduction.Sum {
+	if into == nil || z.tensors[n.Target].Add && into.Fold != reduction.Sum {
 		return false
 	}
-	if t := z.tensors[n.target].Type; t != dtype.F64 && box(into.vars) > crowded*elements(z.p.Tensors[h.target]) {
+	if t := z.tensors[n.Target].Type; t != dtype.F64 && Box(into.Vars) > crowded*Elements(z.p.Tensors[h.Target]) {
 		return false
 	}
-	other, read, ok := joinedWith(n.value, h.target, into.fold)
+	other, read, ok := joinedWith(n.Value, h.Target, into.Fold)
 	if !ok {
 		return false
 	}
-	if len(n.left.Idx) != len(read.Idx) {
+	if len(n.Left.Idx) != len(read.Idx) {
 		return false
 	}
-	left := *n.left
+	left := *n.Left
 	left.Idx = nil
-	for d, x := range n.left.Idx {
+	for d, x := range n.Left.Idx {
 		p := slices.IndexFunc(read.Idx, func(y *term.Term) bool { return term.Identical(x, y) })
-		if p < 0 || x.Op != term.Index || !term.SameInteger(n.left.Ext[d], read.Ext[p]) ||
-			h.left.Idx[p].Op != term.Index || extent(h.left.Idx[p].Var) != extent(x.Var) {
+		if p < 0 || x.Op != term.Index || !term.SameInteger(n.Left.Ext[d], read.Ext[p]) ||
+			h.Left.Idx[p].Op != term.Index || Extent(h.Left.Idx[p].Var) != Extent(x.Var) {
 			return false
 		}
-		left.Idx = append(left.Idx, into.left.Idx[p])
+		left.Idx = append(left.Idx, into.Left.Idx[p])
 	}
-	into.target, into.left = n.target, &left
+	into.Target, into.Left = n.Target, &left
 	first := *n
-	first.value = other
+	first.Value = other
 	z.finish(&first)
 	z.finish(into)
 	return true

@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// scoped returns an error if a statement uses an index out of scope: outside of the reduction that binds it,
+// Scoped returns an error if a statement uses an index out of scope: outside of the reduction that binds it,
 // or in the range of an earlier index.
-func scoped(p *program.Program, target int, left *term.Read, vars []*term.Variable, values ...*term.Term) error {
+func Scoped(p *program.Program, target int, left *term.Read, vars []*term.Variable, values ...*term.Term) error {
 	var bound []*term.Variable
 	var free *term.Variable
 	note := func(v *term.Variable) {

@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"github.com/opgen/opgen/formula/program"
@@ -9,10 +9,10 @@ import (
 // cut splits each long sum that has one result into partial sums and their sum in float64. The partition
 // depends on extents only, so results are bit-identical for every number of workers.
 func (z *normalizer) cut() {
-	var out []*statement
+	var out []*Statement
 	for _, s := range z.out {
-		r := s.reduction()
-		if len(s.vars) > 0 || s.add || s.guard != nil || r == nil || r.Kind != reduction.Sum || s.value.Kind != term.Real || r.Scan() != nil || r.IsOrder() {
+		r := s.Reduction()
+		if len(s.Vars) > 0 || s.Add || s.Guard != nil || r == nil || r.Kind != reduction.Sum || s.Value.Kind != term.Real || r.Scan() != nil || r.IsOrder() {
 			out = append(out, s)
 			continue
 		}
@@ -39,8 +39,8 @@ func cutAt(r *term.Reduction) (d, parts int) {
 		return 0, 0
 	}
 	for d, v := range r.Vars {
-		for n := min(mostSums, extent(v)); n >= 4; n-- {
-			if extent(v)%n == 0 {
+		for n := min(mostSums, Extent(v)); n >= 4; n-- {
+			if Extent(v)%n == 0 {
 				return d, n
 			}
 		}
@@ -49,9 +49,9 @@ func cutAt(r *term.Reduction) (d, parts int) {
 }
 
 // partial returns a statement of the partial sums of s, and makes s their sum.
-func (z *normalizer) partial(s *statement, r *term.Reduction, d, parts int) *statement {
+func (z *normalizer) partial(s *Statement, r *term.Reduction, d, parts int) *Statement {
 	v := r.Vars[d]
-	n := term.Number(extent(v) / parts)
+	n := term.Number(Extent(v) / parts)
 	l := &program.Local{Name: "t", Kind: term.Real, Slot: -1, Old: -1, Shape: []*term.Term{term.Number(parts)}}
 	id := z.p.Add(l)
 	z.tensors = append(z.tensors, Tensor{Local: true, Memory: id})
@@ -65,11 +65,11 @@ func (z *normalizer) partial(s *statement, r *term.Reduction, d, parts int) *sta
 	of.Vars = append([]*term.Variable{}, r.Vars...)
 	of.Vars[d] = within
 	of.Body, of.Guard = r.Body.Substitute(to), r.Guard.Substitute(to)
-	out := &statement{target: id, left: element(part), vars: []*term.Variable{part}, lenient: s.lenient,
-		value: &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &of}}
+	out := &Statement{Target: id, Left: element(part), Vars: []*term.Variable{part}, Lenient: s.Lenient,
+		Value: &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &of}}
 	all := &term.Variable{Name: "i", Lo: term.Number(0), Hi: term.Number(parts)}
-	s.value = &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: []*term.Variable{all}, Part: -1,
+	s.Value = &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: []*term.Variable{all}, Part: -1,
 		Body: &term.Term{Op: term.Element, Kind: term.Real, Read: element(all)}}}
-	s.parts = true
+	s.Parts = true
 	return out
 }

@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"slices"
@@ -27,13 +27,13 @@ func (z *normalizer) varied(n *term.Term, vars []*term.Variable, lenient bool) *
 	copied := *r
 	copied.Kind = reduction.Mean
 	mean := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &copied}
-	at := slices.IndexFunc(z.out, func(s *statement) bool { return (lenient || !s.lenient) && givenBy(s, mean) != nil })
+	at := slices.IndexFunc(z.out, func(s *Statement) bool { return (lenient || !s.Lenient) && givenBy(s, mean) != nil })
 	if at < 0 {
 		z.temporary(mean, vars, lenient)
 		at = len(z.out) - 1
 	}
 	s := z.out[at]
-	if slices.ContainsFunc(z.out[at+1:], func(o *statement) bool { return z.tensors[o.target].Memory == z.tensors[s.target].Memory }) {
+	if slices.ContainsFunc(z.out[at+1:], func(o *Statement) bool { return z.tensors[o.Target].Memory == z.tensors[s.Target].Memory }) {
 		return n
 	}
 	place := givenBy(s, mean)
@@ -41,8 +41,8 @@ func (z *normalizer) varied(n *term.Term, vars []*term.Variable, lenient bool) *
 		return n
 	}
 	own := func(name string, typed bool) *term.Read {
-		left := *s.left
-		l := &program.Local{Name: name, Kind: term.Real, Shape: z.p.Tensors[s.target].Shape, Slot: -1, Old: -1}
+		left := *s.Left
+		l := &program.Local{Name: name, Kind: term.Real, Shape: z.p.Tensors[s.Target].Shape, Slot: -1, Old: -1}
 		left.Tensor, left.Count, left.Text = z.p.Add(l), 1, name
 		t := Tensor{Local: true, Memory: left.Tensor}
 		if typed {
@@ -53,18 +53,18 @@ func (z *normalizer) varied(n *term.Term, vars []*term.Variable, lenient bool) *
 	}
 	element := func(left *term.Read) *term.Term { return &term.Term{Op: term.Element, Kind: term.Real, Read: left} }
 	rough, off, squares := own("rough", true), own("off", false), own("squares", false)
-	average := func(left *term.Read, of func(difference *term.Term) *term.Term) *statement {
-		m := s.value.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
+	average := func(left *term.Read, of func(difference *term.Term) *term.Term) *Statement {
+		m := s.Value.Map(func(x *term.Term) *term.Term { return x }) // with variables of its own
 		m.Reduction.Body = of(term.Arithmetic(term.Subtract, m.Reduction.Body, element(rough)))
-		return &statement{target: left.Tensor, left: left, vars: s.vars, value: m, lenient: s.lenient}
+		return &Statement{Target: left.Tensor, Left: left, Vars: s.Vars, Value: m, Lenient: s.Lenient}
 	}
 	first := *s
-	first.target, first.left = rough.Tensor, rough
-	z.out = slices.Concat(z.out[:at:at], []*statement{
+	first.Target, first.Left = rough.Tensor, rough
+	z.out = slices.Concat(z.out[:at:at], []*Statement{
 		&first,
 		average(off, func(d *term.Term) *term.Term { return d }),
 		average(squares, func(d *term.Term) *term.Term { return term.Arithmetic(term.Multiply, d, d) }),
-		{target: s.target, left: s.left, vars: s.vars, value: term.Arithmetic(term.Add, element(rough), element(off)), lenient: s.lenient},
+		{Target: s.Target, Left: s.Left, Vars: s.Vars, Value: term.Arithmetic(term.Add, element(rough), element(off)), Lenient: s.Lenient},
 	}, z.out[at+1:])
 	here := place.Read
 	given := func(left *term.Read) *term.Term {

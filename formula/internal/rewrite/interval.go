@@ -1,12 +1,12 @@
-package loops
+package rewrite
 
 import (
 	algebra "github.com/opgen/opgen/formula/affine"
 	"github.com/opgen/opgen/formula/term"
 )
 
-// bounds returns an interval that contains all values of a form.
-func (f form) bounds() algebra.Interval {
+// Bounds returns an interval that contains all values of a form.
+func (f Form) Bounds() algebra.Interval {
 	var r ranges
 	return r.of(f)
 }
@@ -18,13 +18,13 @@ type ranges struct {
 }
 
 // of returns the interval of a form.
-func (r *ranges) of(f form) algebra.Interval {
-	out := algebra.Exactly(f.base)
-	for _, m := range f.vars {
-		out = out.Plus(r.variable(m.of).Times(m.factor))
+func (r *ranges) of(f Form) algebra.Interval {
+	out := algebra.Exactly(f.Base)
+	for _, m := range f.Vars {
+		out = out.Plus(r.variable(m.Of).Times(m.Factor))
 	}
-	for _, p := range f.rest {
-		out = out.Plus(r.value(p.of).Times(p.factor))
+	for _, p := range f.Rest {
+		out = out.Plus(r.value(p.Of).Times(p.Factor))
 	}
 	return out
 }
@@ -46,7 +46,7 @@ func (r *ranges) variable(v *term.Variable) algebra.Interval {
 		r.found = map[*term.Variable]algebra.Interval{}
 	}
 	r.found[v] = algebra.Interval{} // a cycle is unknown
-	lo, hi := r.of(linear(v.Lo)), r.of(linear(v.Hi))
+	lo, hi := r.of(Linear(v.Lo)), r.of(Linear(v.Hi))
 	i := algebra.Interval{Lo: lo.Lo, Hi: hi.Hi - 1, Known: lo.Known && hi.Known && hi.Hi > lo.Lo} // hi.Hi - 1 cannot overflow
 	r.found[v] = i
 	return i
@@ -54,7 +54,7 @@ func (r *ranges) variable(v *term.Variable) algebra.Interval {
 
 // value returns the interval of an opaque integer.
 func (r *ranges) value(n *term.Term) algebra.Interval {
-	of := func(x *term.Term) algebra.Interval { return r.of(linear(x)) }
+	of := func(x *term.Term) algebra.Interval { return r.of(Linear(x)) }
 	switch {
 	case n.Op == term.Choose:
 		return of(n.Args[1]).Either(of(n.Args[2]))

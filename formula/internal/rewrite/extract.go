@@ -1,4 +1,4 @@
-package loops
+package rewrite
 
 import (
 	"slices"
@@ -25,7 +25,7 @@ func (z *normalizer) extracted(n *term.Term, around []*term.Variable, lenient bo
 			return n
 		}
 		vars := around // over nothing, no element may be read
-		if box(around) > 0 {
+		if Box(around) > 0 {
 			vars = used
 		}
 		if !z.whole && passes(inner) != nil && z.large(vars) {
@@ -85,7 +85,7 @@ func (z *normalizer) withMean(n *term.Term) *term.Term {
 	mean := *n.Reduction
 	mean.Kind = reduction.Mean
 	for _, s := range z.out {
-		if s.lenient {
+		if s.Lenient {
 			continue
 		}
 		if x := givenBy(s, &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &mean}); x != nil {
@@ -99,8 +99,8 @@ func (z *normalizer) withMean(n *term.Term) *term.Term {
 
 // givenBy returns the load of the element of s's target that is equal to a reduction. It returns nil if s
 // computes no such element.
-func givenBy(s *statement, reduction *term.Term) *term.Term {
-	if s.add || s.guard != nil || s.reduction() == nil || s.left.Which != nil {
+func givenBy(s *Statement, reduction *term.Term) *term.Term {
+	if s.Add || s.Guard != nil || s.Reduction() == nil || s.Left.Which != nil {
 		return nil
 	}
 	return elementBy(s, reduction)
@@ -108,21 +108,21 @@ func givenBy(s *statement, reduction *term.Term) *term.Term {
 
 // elementBy returns the load of the element of s's target whose value is the given one, for some values of
 // s's indices. It returns nil if there is no such element.
-func elementBy(s *statement, value *term.Term) *term.Term {
-	m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.vars}
-	if !m.Same(s.value, value) || !m.Settled() {
+func elementBy(s *Statement, value *term.Term) *term.Term {
+	m := term.Match{Values: map[*term.Variable]*term.Term{}, Open: s.Vars}
+	if !m.Same(s.Value, value) || !m.Settled() {
 		return nil
 	}
-	for _, v := range s.vars { // s may define a part of its tensor only
+	for _, v := range s.Vars { // s may define a part of its tensor only
 		if x := m.Values[v]; x != nil {
-			if b := linear(x).bounds(); !b.Known || b.Lo < 0 || b.Hi >= extent(v) {
+			if b := Linear(x).Bounds(); !b.Known || b.Lo < 0 || b.Hi >= Extent(v) {
 				return nil
 			}
 		}
 	}
-	read := *s.left
-	read.Tensor, read.Count, read.Idx = s.target, 1, nil
-	for _, x := range s.left.Idx {
+	read := *s.Left
+	read.Tensor, read.Count, read.Idx = s.Target, 1, nil
+	for _, x := range s.Left.Idx {
 		read.Idx = append(read.Idx, x.Substitute(m.Values))
 	}
 	return &term.Term{Op: term.Element, Kind: value.Kind, Read: &read}
@@ -137,20 +137,20 @@ func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
 		return nil
 	}
 	for i, s := range z.out {
-		if t := z.tensors[s.target]; !t.Local || t.Planned || t.Type != dtype.Invalid || t.Memory != s.target || s.lenient && !lenient {
+		if t := z.tensors[s.Target]; !t.Local || t.Planned || t.Type != dtype.Invalid || t.Memory != s.Target || s.Lenient && !lenient {
 			continue
 		}
 		x := givenBy(s, n)
 		if x == nil {
 			continue
 		}
-		used := map[int]bool{s.target: true}
-		reads(s.value, func(r *term.Read) {
+		used := map[int]bool{s.Target: true}
+		Reads(s.Value, func(r *term.Read) {
 			for k := range r.Count {
 				used[z.tensors[r.Tensor+k].Memory] = true
 			}
 		})
-		if !slices.ContainsFunc(z.out[i+1:], func(o *statement) bool { return used[z.tensors[o.target].Memory] }) {
+		if !slices.ContainsFunc(z.out[i+1:], func(o *Statement) bool { return used[z.tensors[o.Target].Memory] }) {
 			return x
 		}
 	}
@@ -169,7 +169,7 @@ func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool
 		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
 		to[v] = w.Term()
 		own = append(own, w)
-		l.Shape = append(l.Shape, term.Number(extent(v))) // the end of an empty range may be negative
+		l.Shape = append(l.Shape, term.Number(Extent(v))) // the end of an empty range may be negative
 		there.Idx, here.Idx = append(there.Idx, w.Term()), append(here.Idx, v.Term())
 	}
 	there.Ext, here.Ext = l.Shape, l.Shape
@@ -177,7 +177,7 @@ func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool
 	t.Memory = id
 	z.tensors = append(z.tensors, t)
 	there.Tensor, here.Tensor = id, id
-	s := &statement{target: id, left: there, vars: own, value: n.Substitute(to), lenient: lenient}
+	s := &Statement{Target: id, Left: there, Vars: own, Value: n.Substitute(to), Lenient: lenient}
 	if !z.whole {
 		s = presentLast(s)
 	}

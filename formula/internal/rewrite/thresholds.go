@@ -1,0 +1,53 @@
+package rewrite
+
+// The numbers by which loops are chosen, and their limits. "Measured" gives times of tasks of the catalogue
+// with another number divided by those with this one, on a processor with AVX-512: above 1, this one is
+// faster.
+
+// crowded is the average number of elements of a segment up to which float32 sums accumulate in float32.
+// Larger ones accumulate in float64.
+const crowded = 4
+
+// A sum of at least leastCut elements to one result is split into up to mostSums equal partial sums, which
+// run in parallel if the task has a step for them.
+const leastCut, mostSums = 1 << 16, 64
+
+// mostParts is the maximum size, in terms, of a value that is inlined.
+const mostParts = 16
+
+// mostRanges is the maximum number of indices on whose ranges a range depends. Beyond it, the interval is
+// unknown.
+const mostRanges = 64
+
+// mostFixed is the maximum number of elements of a tensor of constants.
+const mostFixed = 4096
+
+// leastHoisted is the minimum number of evaluations that hoisting must save.
+const leastHoisted = 64
+
+// leastLarge is the minimum number of elements of a temporary that is too large for the results of a nested
+// scan, if it is also larger than all tensors of the task.
+const leastLarge = 1 << 12
+
+// maxResidues is the maximum number of statements into which residues splits one.
+const maxResidues = 16
+
+// Shortest is the minimum extent of an innermost loop that splitting creates.
+const Shortest = 16
+
+// maxPieces is the maximum number of statements into which pieces splits one.
+const maxPieces = 8
+
+// mostUnrolled is the maximum number of values of an index that become a statement each.
+const mostUnrolled = 4
+
+// leastProducts is the minimum number of multiplications of integers that are computed as a matrix product of
+// real numbers.
+const leastProducts = 4096
+
+// mostRange bounds the intervals of factors of integer products, so that products of bounds do not overflow.
+const mostRange = 1 << 24
+
+// mostInWindow is the maximum size of a window around ranges whose lower bound is constant: most of the
+// window might lie outside of the range.
+const mostInWindow = 16
