@@ -177,6 +177,9 @@ func settled(n *term.Term) *term.Term {
 			return term.Condition(holds)
 		}
 	}
+	if n.Op == term.Element && n.Read.Else != nil && n.Kind == n.Read.Else.Kind && outside(n.Read) {
+		return settled(n.Read.Else)
+	}
 	m := n.Map(settled)
 	if m.Op == term.Reduce && m.Reduction.Guard != nil {
 		if holds, known := m.Reduction.Guard.Truth(); known && !holds && !m.Reduction.IsOrder() {
@@ -203,6 +206,15 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	return m
+}
+
+// outside reports whether an access lies outside of its tensor for all values of the indices.
+func outside(r *term.Read) bool {
+	a := AccessOf(r)
+	return slices.ContainsFunc(a.Open, func(d int) bool {
+		b := a.Idx[d].Bounds()
+		return b.Known && (b.Hi < 0 || b.Lo >= a.Ext[d])
+	})
 }
 
 // nothing returns the value of a reduction without elements.
