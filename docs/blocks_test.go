@@ -431,6 +431,10 @@ func (c *checker) command(t *testing.T, words []string) error {
 		return err
 	case name == "./digits":
 		return flags("../examples/digits", args, nil)
+	case name == "./scaling":
+		return flags("../test/scaling", args, nil)
+	case strings.HasPrefix(name, "mpiexec.") && len(args) > 2 && args[0] == "-n":
+		return c.command(t, args[2:])
 	case name == "go" && len(args) > 0:
 		return c.goCommand(t, args[0], args[1:])
 	}
