@@ -43,9 +43,9 @@ var faults = []fault{
 	{"a variance has half of its gradient", "formula/derive/walk.go", "term.Product(term.Product(term.Number(2), g), term.Difference(body, mean))", "term.Product(g, term.Difference(body, mean))"},
 	{"a quotient's gradient has the wrong sign", "formula/derive/walk.go", "return each(x, g, y, term.Opposite(g))", "return each(x, g, y, g)"},
 	// Loops.
-	{"values of an index are thought to end before the last one", "formula/internal/loops/interval.go", "i := algebra.Interval{Lo: lo.Lo, Hi: hi.Hi - 1,", "i := algebra.Interval{Lo: lo.Lo, Hi: hi.Hi - 2,"},
-	{"a histogram's condition has the index of another element", "formula/internal/loops/bucket.go", "out.guard = assign(term.All(rest...), to)", "out.guard = nil"},
-	{"the extreme of nothing is 0 in histograms", "formula/internal/loops/bucket.go", "return term.RealNumber(kind.Identity())", "return term.RealNumber(max(kind.Identity(), 0))"},
+	{"values of an index are thought to end before the last one", "formula/internal/rewrite/interval.go", "i := algebra.Interval{Lo: lo.Lo, Hi: hi.Hi - 1,", "i := algebra.Interval{Lo: lo.Lo, Hi: hi.Hi - 2,"},
+	{"a histogram's condition has the index of another element", "formula/internal/rewrite/bucket.go", "out.Guard = assign(term.All(rest...), to)", "out.Guard = nil"},
+	{"the extreme of nothing is 0 in histograms", "formula/internal/rewrite/bucket.go", "return term.RealNumber(kind.Identity())", "return term.RealNumber(max(kind.Identity(), 0))"},
 	{"products begin at 0", "formula/reduction/reduction.go", `times, 1, 1, 1}`, `times, 0, 0, 1}`},
 	{"an order gives too few places", "formula/internal/loops/order.go", "u.first = b.Hi + 1", "u.first = b.Hi"},
 	{"long strips lose their last element", "formula/internal/loops/column.go", "u.column(s, min(stripLength, b-i))", "u.column(s, min(stripLength-1, b-i))"},
