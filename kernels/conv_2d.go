@@ -62,6 +62,11 @@ func (s *convShape) windows() *vec.Windows {
 // multiply filters as they lie takes less time then than to copy them for tiles.
 const fewPixels = 4
 
+// manyFilters is the least number of filters for which few pixels are columns of a product. With fewer,
+// windows of all images together are faster: 2 to 3 times with 8 filters of 64 channels, and 1.1 times with
+// 48.
+const manyFilters = 64
+
 // patches returns the patches of an image and group as the columns of a matrix: the image itself, or a copy
 // in cols.
 func patches[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, n, group int) tensor.ROMat[T] {
@@ -92,7 +97,7 @@ func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
 		}
 		filter := a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch)
 		images := 1
-		if !s.direct() && w.Dense() && s.pixels > fewPixels {
+		if !s.direct() && w.Dense() && (s.pixels > fewPixels || s.filters < manyFilters) {
 			images = together(s.Groups, r.Hi-i)
 			at := s.image(n, group)
 			vec.Correlate(a.Output.Out(first, images*s.filters, s.pixels, tensor.Store), filter, a.Input.Span(at, at+images*s.channels*s.H*s.W), s.channels, w)

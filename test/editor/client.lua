@@ -359,7 +359,7 @@ function steps.format()
   local before = text(0)
   local begin = uv.hrtime()
   changing(function()
-    if vim.lsp.buf.format then vim.lsp.buf.format({ async = false, timeout_ms = 20000 }) else vim.lsp.buf.formatting_sync(nil, 20000) end
+    if vim.lsp.buf.format then vim.lsp.buf.format({ async = false, timeout_ms = 120000 }) else vim.lsp.buf.formatting_sync(nil, 120000) end
   end)
   table.insert(report.answers, { method = 'formatting', ms = elapsed(begin) })
   table.insert(report.moments, { where = where, path = current(), unformatted = before, formatted = text(0) })
