@@ -83,9 +83,10 @@ plan-mutants:
 bench: peers
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 60m ./...
 
-# bench-once runs each benchmark once, so that all of them work.
+# bench-once runs each benchmark once, so that all of them work, and builds the program of bench-peers with the operators of test/formulas.
 bench-once:
 	$(GO) test -run '^$$' -bench . -benchtime 1x ./...
+	$(GO) test -count 1 -run '^TestFormulas$$' ./test/benchpeers -with-formulas
 
 # peers measures the executor beside oneTBB and StarPU, where they and a C++ compiler are installed: empty
 # tasks, and tasks of about 150 ns.

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/xml"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -194,14 +195,19 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestFormulas makes the program that has the operators of test/formulas, and checks that it knows the rows
-// binds their tasks.
+var withFormulas = flag.Bool("with-formulas", false, "build the program that has the operators of test/formulas, which takes a minute and more")
+
+// TestFormulas checks which rows need the operators of test/formulas. With -with-formulas, it also builds the
+// program that has them, and checks that the program binds the tasks of its rows.
 func TestFormulas(t *testing.T) {
 	if o := (options{only: regexp.MustCompile("^roll$")}); !o.needsFormulas() {
 		t.Error("want that roll needs the operators of test/formulas")
 	}
 	if o := (options{only: regexp.MustCompile("^ctc_loss|^lstm,")}); o.needsFormulas() {
 		t.Error("want that the program has the operators of the catalogue")
+	}
+	if !*withFormulas {
+		return
 	}
 	root, err := filepath.Abs("../..")
 	if err != nil {
