@@ -77,7 +77,10 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *rewrite.Access) (reg int, ok b
 	places, uses := z.found(a)
 	o := &gather[T]{tensor: r.Tensor, places: places, one: z.c.reached(r), place: z.at}
 	if same {
-		o.direct, o.spots, o.stretches = z.lookup(a), z.spotsOf(a), stretchesOf(places)
+		o.direct, o.stretches = z.lookup(a), stretchesOf(places)
+		if r.Else == nil || !rewrite.DividesByZero(r.Else) {
+			o.spots = z.spotsOf(a)
+		}
 	} else {
 		o.get = storageOf[T](z.c.tensors[r.Tensor].Type).realAt()
 	}

@@ -74,7 +74,7 @@ func (z *vectorizer[T]) fetched(tensor int, a *rewrite.Access, at func(*state[T]
 		return
 	}
 	z.strip.ahead = append(z.strip.ahead, func(s *state[T], n int) {
-		if x, i := s.mem[tensor].same, at(s); i >= 0 && i+n <= len(x) {
+		if x, i := s.mem[tensor].same, at(s); i >= 0 && i <= len(x)-n {
 			simd.Fetch(x[i : i+n])
 		}
 	})
