@@ -77,10 +77,7 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *rewrite.Access) (reg int, ok b
 	places, uses := z.found(a)
 	o := &gather[T]{tensor: r.Tensor, places: places, one: z.c.reached(r), place: z.at}
 	if same {
-		o.direct, o.stretches = z.lookup(a), stretchesOf(places)
-		if r.Else == nil || !rewrite.DividesByZero(r.Else) {
-			o.spots = z.spotsOf(a)
-		}
+		o.direct, o.spots, o.stretches = z.lookup(a), z.spotsOf(a), stretchesOf(places)
 	} else {
 		o.get = storageOf[T](z.c.tensors[r.Tensor].Type).realAt()
 	}
@@ -113,14 +110,8 @@ func (o *gather[T]) exec(s *state[T], in *instruction[T], n int) {
 		o.stretches.gather(s, out, from, s.vars[o.place])
 		return
 	}
-	if o.spots != nil {
-		var v T
-		if o.other.there() {
-			v = T(o.other.get(s))
-		}
-		if o.spots.gather(s, out, from, v) || o.other.there() {
-			return
-		}
+	if o.spots != nil && (o.spots.gather(s, out, from, &o.other) || o.other.there()) {
+		return
 	}
 	at, inside := o.places.places(s, n)
 	switch {

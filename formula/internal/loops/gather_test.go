@@ -122,7 +122,8 @@ func TestGuardedScatter(t *testing.T) {
 func TestSpots(t *testing.T) {
 	const images, n, height, width = 3, 700, 5, 6
 	for _, two := range []bool{false, true} {
-		for _, checked := range []bool{false, true} {
+		for _, other := range []string{"a number", "none", "one that fails"} { // the value of elements out of bounds
+			checked := other != "a number"
 			whole := func(name string, shape ...int) *program.Local {
 				l := reals(name, shape...)
 				l.Kind = term.Integer
@@ -141,8 +142,11 @@ func TestSpots(t *testing.T) {
 			}
 			place := func(tensor int) *term.Read { return readOf(p, tensor, at(5, i.Term()), row, column) }
 			load := place(0)
-			if !checked {
+			switch other {
+			case "a number":
 				load.Else = term.RealNumber(-1)
+			case "one that fails":
+				load.Else = elementOf(readOf(p, 0, term.Sum(at(5, term.Number(0)), term.Number(99)), term.Number(0), term.Number(0)))
 			}
 			inside := func(x *term.Term, n int) *term.Term {
 				return term.All(term.Compare(term.AtMost, term.Number(0), x), term.Compare(term.Less, x, term.Number(n)))

@@ -56,3 +56,11 @@ func (n *number[T]) of(v float64) T {
 	}
 	return T(v)
 }
+
+// orZero returns the scalar, or 0 if it is not present.
+func (n *number[T]) orZero(s *state[T]) T {
+	if !n.there() {
+		return 0
+	}
+	return n.of(n.get(s))
+}

@@ -94,13 +94,18 @@ func (d *spot[T]) elements(s *state[T], n int) []int64 {
 	return wholesIn[int64](&s.mem[d.tensor])[d.first(s):][:(n-1)*d.step+1]
 }
 
-// gather loads elements into z, and other where they are out of bounds. It reports whether none is.
-func (p *spots[T]) gather(s *state[T], z, from []T, other T) bool {
-	inside := p.inside(s)
-	if !inside || len(z) == 0 {
-		fill(z, other)
-		return inside
+// gather loads elements into z, and the value of other where they are out of bounds. The value is computed only
+// if an element is, since it may fail. gather reports whether none is.
+func (p *spots[T]) gather(s *state[T], z, from []T, other *number[T]) bool {
+	if len(z) == 0 {
+		return true
 	}
+	if !p.inside(s) {
+		fill(z, other.orZero(s))
+		return false
+	}
+	var value T // of elements out of bounds, once there was one
+	inside := true
 	a, b, at := &p.dims[0], &p.dims[1], p.base(s)
 	x, plus, extent := a.elements(s, len(z)), a.plus(s), uint(a.extent)
 	if b.tensor < 0 {
@@ -108,7 +113,10 @@ func (p *spots[T]) gather(s *state[T], z, from []T, other T) bool {
 			if v := int(x[j]); uint(v+plus) < extent {
 				z[i] = from[at+v*a.factor]
 			} else {
-				z[i], inside = other, false
+				if inside {
+					value, inside = other.orZero(s), false
+				}
+				z[i] = value
 			}
 			at += p.step
 		}
@@ -120,7 +128,10 @@ func (p *spots[T]) gather(s *state[T], z, from []T, other T) bool {
 		if uint(v+plus) < extent && uint(w+plus2) < extent2 {
 			z[i] = from[at+v*a.factor+w*b.factor]
 		} else {
-			z[i], inside = other, false
+			if inside {
+				value, inside = other.orZero(s), false
+			}
+			z[i] = value
 		}
 		at += p.step
 	}
