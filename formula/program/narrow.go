@@ -34,9 +34,10 @@ func (b *builder) wrapped(x *term.Term, t dtype.Type) *term.Term {
 	if size >= bits.UintSize || b.within(x, t) {
 		return x
 	}
-	low, all := term.Number(1<<(size-1)), term.Number(1<<size)
+	least, all := integersOf(t).Lo, term.Number(1<<size)
 	out := term.Arithmetic(term.Modulo, x, all)
-	if hasSign(t) {
+	if least < 0 {
+		low := term.Number(-least)
 		out = term.Arithmetic(term.Subtract, term.Arithmetic(term.Modulo, term.Arithmetic(term.Add, x, low), all), low)
 	}
 	b.narrowed[out] = narrowed{x, t}
@@ -71,18 +72,10 @@ func (b *builder) within(x *term.Term, t dtype.Type) bool {
 	return true
 }
 
-// hasSign reports whether integers of type t may be less than 0.
-func hasSign(t dtype.Type) bool {
-	return t != dtype.U8 && t != dtype.U16 && t != dtype.U32 && t != dtype.U64
-}
-
-// integersOf returns the least and the greatest integer of a type, of fewer bits than int has.
+// integersOf returns the interval of the integers of a type of fewer bits than int has.
 func integersOf(t dtype.Type) affine.Interval {
-	size := 8 * t.Size()
-	if hasSign(t) {
-		return affine.Interval{Lo: -1 << (size - 1), Hi: 1<<(size-1) - 1, Known: true}
-	}
-	return affine.Interval{Lo: 0, Hi: 1<<size - 1, Known: true}
+	least, most, known := t.Bounds()
+	return affine.Interval{Lo: int(least), Hi: int(most), Known: known}
 }
 
 // storedIn returns an integer that a tensor of type t stores with the same bits as x. A store keeps the last
