@@ -353,7 +353,7 @@ func box(vars []*term.Variable) int {
 	n := 1
 	for _, v := range vars {
 		if !rewrite.IsOpen(v) {
-			n *= loops.Extent(v)
+			n *= rewrite.Extent(v)
 		}
 	}
 	return n

@@ -314,8 +314,8 @@ func (f *function) indices(vars []*term.Variable, from string) {
 				rest = f.unique("rest")
 				f.line("%s %s = (%s)%s;", typ, rest, typ, from)
 			}
-			f.line("const %s %s = %s %% %d;", typ, name, rest, max(loops.Extent(v), 1))
-			f.line("%s /= %d;", rest, max(loops.Extent(v), 1))
+			f.line("const %s %s = %s %% %d;", typ, name, rest, max(rewrite.Extent(v), 1))
+			f.line("%s /= %d;", rest, max(rewrite.Extent(v), 1))
 		}
 	}
 }

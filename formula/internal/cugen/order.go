@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 )
@@ -44,7 +45,7 @@ func (f *function) order(n *loops.Nest) {
 	f.indices(vars, t)
 	name := f.name("long long", "element", f.numbered(r))
 	f.names[v] = f.rank(r)
-	f.open("if (%s < %d) {", f.names[v], loops.Extent(v))
+	f.open("if (%s < %d) {", f.names[v], rewrite.Extent(v))
 	f.give(s, name)
 	f.close()
 	f.close()
@@ -106,7 +107,7 @@ func (f *function) sort(n *loops.Nest, place int) {
 	f.close()
 	at := f.unique(v.Name)
 	f.names[v] = at
-	f.open("for (int %s = threadIdx.x; %s < %d; %s += %d) {", at, at, min(have, loops.Extent(v)), at, threads)
+	f.open("for (int %s = threadIdx.x; %s < %d; %s += %d) {", at, at, min(have, rewrite.Extent(v)), at, threads)
 	f.line("const int chosen = ids[%s];", at)
 	f.indices(r.Vars, "chosen")
 	f.give(s, f.name("long long", "element", f.numbered(r)))

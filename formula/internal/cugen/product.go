@@ -168,10 +168,10 @@ func strideOf(r *term.Read, vars []*term.Variable) (elements int, known bool) {
 			return 0, false
 		case i == len(vars)-1:
 			elements = s
-		case s != elements*after && loops.Extent(vars[i]) > 1:
+		case s != elements*after && rewrite.Extent(vars[i]) > 1:
 			return 0, false
 		}
-		after *= loops.Extent(vars[i])
+		after *= rewrite.Extent(vars[i])
 	}
 	return elements, true
 }

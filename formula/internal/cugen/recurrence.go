@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/opgen/opgen/formula/internal/loops"
+	"github.com/opgen/opgen/formula/internal/rewrite"
 )
 
 // A recurrence is one kernel that goes over all values of its index. Rows, which are the values of those
@@ -32,7 +33,7 @@ func (g *generator) recurrence(part *loops.Part) error {
 			}
 		}
 	}
-	rows, steps := box(part.Rows), loops.Extent(part.Over)
+	rows, steps := box(part.Rows), rewrite.Extent(part.Over)
 	if rows == 0 || steps == 0 {
 		return nil
 	}

@@ -82,7 +82,7 @@ func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 	}
 	outer, have := 0, 1
 	for outer < len(n.Vars) && have < rows {
-		have *= loops.Extent(n.Vars[outer])
+		have *= rewrite.Extent(n.Vars[outer])
 		outer++
 	}
 	if have != rows {
@@ -90,7 +90,7 @@ func (g *generator) rowNest(n *loops.Nest, rows int) *rowNest {
 	}
 	x, folded := &rowNest{n, outer}, n.Statements[0].Value.Reduction
 	for _, s := range n.Statements {
-		if s.Guard != nil || s.Add || s.Left.Which != nil || len(rewrite.Open(s.Left)) > 0 {
+		if s.Guard != nil || s.Add || s.Left.Which != nil || len(rewrite.AccessOf(s.Left).Open) > 0 {
 			return nil
 		}
 		r := s.Value.Reduction

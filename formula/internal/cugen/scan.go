@@ -29,7 +29,7 @@ func (f *function) scan(n *loops.Nest) bool {
 	least, _, known := rewrite.Bounds(t.Lo)
 	_, most, ends := rewrite.Bounds(t.Hi)
 	at := slices.Index(n.Vars, t.Present)
-	if !ok || !known || !ends || at < 0 || r.Kind == reduction.Mean || min(most-least, loops.Extent(t.Present)) < leastScan {
+	if !ok || !known || !ends || at < 0 || r.Kind == reduction.Mean || min(most-least, rewrite.Extent(t.Present)) < leastScan {
 		return false
 	}
 	others := slices.Concat(n.Vars[:at], n.Vars[at+1:])
@@ -52,7 +52,7 @@ func (f *function) scan(n *loops.Nest) bool {
 	f.indices(others, "row")
 	f.names[t.Present] = "0" // the bounds are monotonic in this index
 	if t.Where == term.Before {
-		f.names[t.Present] = fmt.Sprint(loops.Extent(t.Present) - 1)
+		f.names[t.Present] = fmt.Sprint(rewrite.Extent(t.Present) - 1)
 	}
 	f.line("const long long begin = %s;", f.integer(t.Lo))
 	f.line("const long long end = %s;", f.integer(t.Hi))
@@ -93,7 +93,7 @@ func (f *function) scan(n *loops.Nest) bool {
 	f.line("__syncthreads();")
 	v := f.unique(t.Present.Name)
 	f.names[t.Present] = v
-	f.open("for (int %s = threadIdx.x; %s < %d; %s += %d) {", v, v, loops.Extent(t.Present), v, threads)
+	f.open("for (int %s = threadIdx.x; %s < %d; %s += %d) {", v, v, rewrite.Extent(t.Present), v, threads)
 	count := f.integer(t.Hi) + " - begin"
 	if t.Where == term.After {
 		count = "end - " + f.integer(t.Lo)

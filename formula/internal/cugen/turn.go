@@ -30,7 +30,7 @@ func turned(vars []*term.Variable, statements []*loops.Nested) *turn {
 	}
 	s := statements[0]
 	t := &turn{last: vars[len(vars)-1]}
-	if n, known := rewrite.Stride(s.Left, t.last); !known || n != 1 || loops.Extent(t.last) < turnSide {
+	if n, known := rewrite.Stride(s.Left, t.last); !known || n != 1 || rewrite.Extent(t.last) < turnSide {
 		return nil
 	}
 	plain := true
@@ -44,7 +44,7 @@ func turned(vars []*term.Variable, statements []*loops.Nested) *turn {
 			return
 		}
 		for _, v := range vars[:len(vars)-1] {
-			if beside, known := rewrite.Stride(n.Read, v); known && beside == 1 && loops.Extent(v) >= turnSide {
+			if beside, known := rewrite.Stride(n.Read, v); known && beside == 1 && rewrite.Extent(v) >= turnSide {
 				plain = plain && t.read == nil
 				t.read, t.down = n.Read, v
 			}
@@ -59,7 +59,7 @@ func turned(vars []*term.Variable, statements []*loops.Nested) *turn {
 // byTiles writes a transposing statement by tiles in shared memory.
 func (f *function) byTiles(vars []*term.Variable, s *loops.Nested, t *turn) {
 	f.barriers = true
-	across := func(v *term.Variable) int { return (loops.Extent(v) + turnSide - 1) / turnSide }
+	across := func(v *term.Variable) int { return (rewrite.Extent(v) + turnSide - 1) / turnSide }
 	tile := func(v *term.Variable) *term.Variable {
 		return &term.Variable{Name: v.Name + "_tile", Lo: term.Number(0), Hi: term.Number(across(v))}
 	}
@@ -87,7 +87,7 @@ func (f *function) byTiles(vars []*term.Variable, s *loops.Nested, t *turn) {
 		f.open("for (int %s = threadIdx.x / %d; %s < %d; %s += %d) {", k, turnSide, k, turnSide, k, threads/turnSide)
 		f.names[fast] = f.name("int", fast.Name, fmt.Sprintf("%s * %d + %s", f.names[fastTile], turnSide, side))
 		f.names[slow] = f.name("int", slow.Name, fmt.Sprintf("%s * %d + %s", f.names[slowTile], turnSide, k))
-		f.open("if (%s < %d && %s < %d) {", f.names[fast], loops.Extent(fast), f.names[slow], loops.Extent(slow))
+		f.open("if (%s < %d && %s < %d) {", f.names[fast], rewrite.Extent(fast), f.names[slow], rewrite.Extent(slow))
 		body()
 		f.close()
 		f.close()

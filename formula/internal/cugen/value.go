@@ -462,7 +462,7 @@ func (f *function) choice(n *term.Term, typ string, write func(*term.Term) strin
 // place returns C expressions for the offset of an access, in elements, and for the condition that the access
 // is in bounds. The condition is "" if it always holds.
 func (f *function) place(r *term.Read) (at, inside string) {
-	open := rewrite.Open(r)
+	open := rewrite.AccessOf(r).Open
 	idx := make([]string, len(r.Idx))
 	var tests []string
 	for i, x := range r.Idx {

@@ -68,7 +68,7 @@ func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wi
 		size = max(size, f.tensors[r.Tensor].Type.Size())
 	}
 	w.lanes = accessBytes / size
-	if w.lanes < 2 || loops.Extent(w.last)%w.lanes != 0 {
+	if w.lanes < 2 || rewrite.Extent(w.last)%w.lanes != 0 {
 		return nil
 	}
 	for _, r := range writes {
@@ -81,7 +81,7 @@ func (f *function) wideOf(vars []*term.Variable, statements []*loops.Nested) *wi
 			return nil
 		}
 	}
-	w.group = &term.Variable{Name: "group", Lo: term.Number(0), Hi: term.Number(loops.Extent(w.last) / w.lanes)}
+	w.group = &term.Variable{Name: "group", Lo: term.Number(0), Hi: term.Number(rewrite.Extent(w.last) / w.lanes)}
 	return w
 }
 
@@ -129,7 +129,7 @@ func (w *wide) groups(vars []*term.Variable) []*term.Variable {
 // grouped writes statements for a vector of elements. The index of the vector is declared.
 func (f *function) grouped(w *wide, statements []*loops.Nested) {
 	typ := "int"
-	if loops.Extent(w.last) > math.MaxInt32 {
+	if rewrite.Extent(w.last) > math.MaxInt32 {
 		typ = "long long"
 	}
 	w.first = f.name(typ, "begin", fmt.Sprintf("%s * %d", f.names[w.group], w.lanes))

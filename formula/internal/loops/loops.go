@@ -178,11 +178,11 @@ type compiler[T simd.Float] struct {
 
 func compile[T simd.Float](p *program.Program, statements []*program.Statement, tensors []rewrite.Tensor, o Options) (Code, error) {
 	c := &compiler[T]{p: p, options: o, own: dtype.Of[T](), places: map[*term.Variable]int{}, kept: map[int]bool{}, narrow: map[int]bool{}}
-	given := rewrite.Options{Compute: c.own, Ordered: o.ByElement || o.Ordered, Exact: o.exacts}
+	options := rewrite.Options{Compute: c.own, Ordered: o.ByElement || o.Ordered, Exact: o.exacts}
 	if o.over != nil { // all statements of a recurrence need each other
-		given.Outer, given.Unused = []*term.Variable{o.over}, true
+		options.Outer, options.Unused = []*term.Variable{o.over}, true
 	}
-	z, err := rewrite.Normalize(p, statements, tensors, given)
+	z, err := rewrite.Normalize(p, statements, tensors, options)
 	if err != nil {
 		return nil, err
 	}

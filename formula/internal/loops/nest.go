@@ -159,6 +159,3 @@ func nests(p *program.Program, statements []*program.Statement, tensors []rewrit
 	}
 	return out, c.tensors, nil
 }
-
-// Extent returns the number of values of an index that starts at 0.
-func Extent(v *term.Variable) int { return rewrite.Extent(v) }

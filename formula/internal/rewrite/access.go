@@ -46,9 +46,6 @@ func Reads(n *term.Term, visit func(*term.Read)) {
 	})
 }
 
-// Open returns the dimensions of an access whose subscripts are not proved to be in bounds.
-func Open(r *term.Read) []int { return AccessOf(r).Open }
-
 // Stride returns by how many elements the offset of an access grows with an index. known is false if the
 // offset is not affine in the index.
 func Stride(r *term.Read, v *term.Variable) (elements int, known bool) {

@@ -1,8 +1,7 @@
 package rewrite
 
-// The numbers by which loops are chosen, and their limits. "Measured" gives times of tasks of the catalogue
-// with another number divided by those with this one, on a processor with AVX-512: above 1, this one is
-// faster.
+// The numbers by which statements are rewritten, and their limits. Those of loops are in package loops, with
+// what was measured.
 
 // crowded is the average number of elements of a segment up to which float32 sums accumulate in float32.
 // Larger ones accumulate in float64.
