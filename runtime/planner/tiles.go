@@ -121,7 +121,7 @@ func (b *builder) rows(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 func (b *builder) before(access []region.Access) int {
 	n := 0
 	for i := range access {
-		if a := &access[i]; a.Perm != perm.Write && slices.ContainsFunc(a.Footprint, func(s region.Span) bool { return s.Of > 0 }) {
+		if a := &access[i]; a.Perm != perm.Write && moves(a) {
 			n = max(n, b.tiles[a.Root])
 		}
 	}
@@ -131,15 +131,7 @@ func (b *builder) before(access []region.Access) int {
 // near returns into how many tiles a step is cut so that what moves from tile to tile fits into a cache
 // beside what all tiles read; 0 if that alone is too much.
 func (b *builder) near(access []region.Access) int {
-	moving, whole := int64(0), int64(0)
-	for i := range access {
-		a := &access[i]
-		if bytes := b.Roots[a.Root].Place.Bytes; moves(a) {
-			moving += bytes
-		} else {
-			whole += bytes
-		}
-	}
+	moving, whole := traffic(b.Roots, access)
 	if whole > b.cache/2 {
 		return 0
 	}

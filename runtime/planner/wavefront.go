@@ -3,6 +3,7 @@ package planner
 import (
 	"slices"
 
+	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/runtime/schedule"
 )
@@ -28,14 +29,7 @@ func (p draft) stages(from int, near int64) (out []stage, large bool) {
 		if s.end > len(p.Tasks) || p.Tasks[s.end-1].Tile != s.end-from || p.Tasks[s.end-1].Call != t.Call || p.Tasks[s.end-1].Step != t.Step {
 			break
 		}
-		for i := range t.Access {
-			a := &t.Access[i]
-			if bytes := p.Roots[a.Root].Place.Bytes; moves(a) {
-				s.moving += bytes
-			} else {
-				s.whole += bytes
-			}
-		}
+		s.moving, s.whole = traffic(p.Roots, t.Access)
 		if whole += s.whole; whole > near/2 {
 			break
 		}
@@ -43,6 +37,20 @@ func (p draft) stages(from int, near int64) (out []stage, large bool) {
 		out, from = append(out, s), s.end
 	}
 	return out, large
+}
+
+// traffic returns how many bytes of the accesses of a step its tiles touch, each its own, and how many all
+// tiles touch.
+func traffic(roots []plan.Root, access []region.Access) (moving, whole int64) {
+	for i := range access {
+		a := &access[i]
+		if bytes := roots[a.Root].Place.Bytes; moves(a) {
+			moving += bytes
+		} else {
+			whole += bytes
+		}
+	}
+	return moving, whole
 }
 
 // moves reports whether tiles touch different elements by an access.

@@ -94,8 +94,8 @@ func (d *spot[T]) elements(s *state[T], n int) []int64 {
 	return wholesIn[int64](&s.mem[d.tensor])[d.first(s):][:(n-1)*d.step+1]
 }
 
-// gather loads elements into z, and the value of other where they are out of bounds. The value is computed only
-// if an element is, since it may fail. gather reports whether none is.
+// gather loads elements into z, and the value of other where they are out of bounds. The value is computed
+// only if an element is, since it may fail. gather reports whether none is.
 func (p *spots[T]) gather(s *state[T], z, from []T, other *number[T]) bool {
 	if len(z) == 0 {
 		return true
