@@ -3,6 +3,7 @@ package term
 import (
 	"maps"
 	"math"
+	"slices"
 )
 
 // The constructors below simplify as derivatives need it: they fold operations on 0 and 1, and move signs
@@ -205,9 +206,12 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 	if n == nil {
 		return nil
 	}
-	args := make([]*Term, len(n.Args))
-	for i, a := range n.Args {
-		args[i] = f(a)
+	var few [4]*Term // most terms have few operands, which then take no memory here
+	args := few[:0]
+	same := true
+	for _, a := range n.Args {
+		x := f(a)
+		args, same = append(args, x), same && x == a
 	}
 	switch n.Op {
 	case Add:
@@ -238,15 +242,23 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 		return Chosen(args[0], args[1], args[2])
 	case Element:
 		r := *n.Read
-		r.Idx = nil
-		for _, i := range n.Read.Idx {
-			r.Idx = append(r.Idx, f(i))
+		for k, i := range n.Read.Idx {
+			x := f(i)
+			if same && x != i {
+				r.Idx, same = slices.Clone(n.Read.Idx), false
+			}
+			if !same {
+				r.Idx[k] = x
+			}
 		}
 		if r.Which != nil {
 			r.Which = f(r.Which)
 		}
 		if r.Else != nil {
 			r.Else = f(r.Else)
+		}
+		if same && r.Which == n.Read.Which && r.Else == n.Read.Else {
+			return n
 		}
 		return &Term{Op: Element, Kind: n.Kind, Read: &r}
 	case Reduce:
@@ -273,11 +285,11 @@ func (n *Term) Map(f func(*Term) *Term) *Term {
 		}
 		return &Term{Op: Reduce, Kind: n.Kind, Reduction: &r}
 	}
-	if len(args) == 0 {
+	if same {
 		return n
 	}
 	out := *n
-	out.Args = args
+	out.Args = slices.Clone(args)
 	return &out
 }
 

@@ -138,13 +138,19 @@ func checkAllFast(t testing.TB, specs map[string]string, limit time.Duration) *d
 	stop := time.AfterFunc(30*limit, func() { panic("opgen check does not end:\n" + all) })
 	defer stop.Stop()
 	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	start := processorTime()
-	p, err := driver.Load(root)
-	took := processorTime() - start
-	runtime.ReadMemStats(&after)
-	if err != nil {
-		t.Fatal(err)
+	var p *driver.Project
+	var took time.Duration
+	// A processor whose other thread works is up to half as fast, so the fastest of three counts.
+	for try := 0; try == 0 || took > limit && try < 3; try++ {
+		runtime.ReadMemStats(&before)
+		start := processorTime()
+		var err error
+		p, err = driver.Load(root)
+		took = processorTime() - start
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	if took > limit {
 		t.Errorf("opgen check takes %v, want at most %v:\n%s", took, limit, all)

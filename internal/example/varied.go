@@ -35,8 +35,21 @@ const (
 )
 
 // factor is one degree of freedom of a use. It holds a function for each value other than the example's,
-// which sets the value in a copy of the example.
-type factor []func(*task.Example)
+// which sets the value in a variant of the example.
+type factor []func(*variant)
+
+// variant is an example with other attributes and shapes.
+type variant struct {
+	attrs  map[string]any // decoded JSON, with numbers as json.Number
+	shapes map[string][]int
+}
+
+// attributes decodes the attributes of an example.
+func attributes(x *task.Example) (attrs map[string]any, err error) {
+	d := json.NewDecoder(strings.NewReader(x.Attrs))
+	d.UseNumber()
+	return attrs, d.Decode(&attrs)
+}
 
 // varied returns views of uses that no example shows: combinations of factors at the first example, and one
 // factor at a time at each example. With gradient set, the views have gradients; otherwise real attributes
@@ -47,6 +60,10 @@ func (f *follower) varied(gradient, few bool) (out []*view, complete bool) {
 	made := map[string]bool{}
 	for i, v := range f.views {
 		x := &f.op.Operator.Examples[v.example-1]
+		attrs, err := attributes(x)
+		if err != nil {
+			continue // the operator does not allow this use
+		}
 		factors := f.factors(v, x, few)
 		var uses [][]int
 		if i == 0 && len(factors) > 1 {
@@ -54,21 +71,26 @@ func (f *follower) varied(gradient, few bool) (out []*view, complete bool) {
 		}
 		uses = append(uses, alone(factors)...)
 		for _, values := range uses {
-			y := *x
-			y.Shapes = maps.Clone(x.Shapes)
+			y := variant{maps.Clone(attrs), maps.Clone(x.Shapes)}
 			for k, n := range values {
 				if n >= 0 {
 					factors[k][n](&y)
 				}
 			}
-			key := y.Attrs + fmt.Sprint(y.Shapes)
+			text, err := json.Marshal(y.attrs)
+			if err != nil {
+				continue
+			}
+			key := string(text) + fmt.Sprint(y.shapes)
 			if made[key] {
 				continue
 			}
 			if made[key] = true; len(made) > maxVaried {
 				return out, true
 			}
-			u := newUse(f.op, &y, v.use.choice)
+			z := *x
+			z.Attrs, z.Shapes = string(text), y.shapes
+			u := newUse(f.op, &z, v.use.choice)
 			if u.err != nil {
 				continue // the operator does not allow this use
 			}
@@ -178,9 +200,9 @@ func (f *follower) factors(v *view, x *task.Example, few bool) (out []factor) {
 			continue
 		}
 		if _, there := x.Shapes[s.Name]; there {
-			out = append(out, factor{func(x *task.Example) { delete(x.Shapes, s.Name) }})
+			out = append(out, factor{func(x *variant) { delete(x.shapes, s.Name) }})
 		} else if dims, ok := v.shapeOf(s); ok {
-			out = append(out, factor{func(x *task.Example) { x.Shapes[s.Name] = dims }})
+			out = append(out, factor{func(x *variant) { x.shapes[s.Name] = dims }})
 		}
 	}
 	return slices.DeleteFunc(out, func(f factor) bool { return len(f) == 0 })
@@ -218,18 +240,9 @@ func (f *follower) decides(attr string) bool {
 // attrFactor returns the factor of an attribute with the given other values; nil means absent.
 func attrFactor(name string, values []any) (out factor) {
 	for _, value := range values {
-		out = append(out, func(x *task.Example) {
-			given := map[string]any{}
-			d := json.NewDecoder(strings.NewReader(x.Attrs))
-			d.UseNumber()
-			if d.Decode(&given) != nil {
-				return
-			}
-			if given[name] = value; value == nil {
-				delete(given, name)
-			}
-			if data, err := json.Marshal(given); err == nil {
-				x.Attrs = string(data)
+		out = append(out, func(x *variant) {
+			if x.attrs[name] = value; value == nil {
+				delete(x.attrs, name)
 			}
 		})
 	}
