@@ -57,6 +57,10 @@ func attributes(x *task.Example) (attrs map[string]any, err error) {
 // budget of terms ends first.
 func (f *follower) varied(gradient, few bool) (out []*view, complete bool) {
 	spent := &known{}
+	budget := 4 * maxTerms
+	if gradient {
+		budget /= 2 // a term takes twice as long where gradients are derived
+	}
 	made := map[string]bool{}
 	for i, v := range f.views {
 		x := &f.op.Operator.Examples[v.example-1]
@@ -98,7 +102,7 @@ func (f *follower) varied(gradient, few bool) (out []*view, complete bool) {
 			if w := u.open(v.example, spent, gradient); w != nil {
 				out = append(out, w)
 			}
-			if spent.spent > 4*maxTerms {
+			if spent.spent > budget {
 				return out, false
 			}
 		}
