@@ -104,7 +104,8 @@ func sequential(p *plan.Plan) values {
 
 // outcome runs the queues of all parts in an order that chance decides. Ranks meet for each message, which
 // must have one size at both ends. It returns what results and variables hold on the ranks of their devices,
-// and on others if they are there; ok is false if the ranks come to no end.
+// and on others if they are there; ok is false if the ranks come to no end, or if a task runs before one that
+// it is asked to come after is over on all ranks.
 func (d *divided) outcome(r *rand.Rand) (out []map[int][]uint64, ok bool) {
 	type worker struct{ rank, w, at int }
 	var workers []*worker
@@ -117,9 +118,21 @@ func (d *divided) outcome(r *rand.Rand) (out []map[int][]uint64, ok bool) {
 			workers = append(workers, &worker{rank: rank, w: w})
 		}
 	}
+	left := make([]int, len(d.whole.Tasks)) // ranks on which tasks have not run yet
+	for _, p := range d.parts {
+		for _, of := range p.Tasks {
+			if of != plan.Message {
+				left[of]++
+			}
+		}
+	}
+	early := false
 	run := func(rank, t int) {
 		p := d.parts[rank]
-		v[rank].run(p.Plan, &p.Plan.Tasks[t], p.Tasks[t])
+		of := p.Tasks[t]
+		v[rank].run(p.Plan, &p.Plan.Tasks[t], of)
+		early = early || slices.ContainsFunc(d.whole.Tasks[of].After, func(before int) bool { return left[before] > 0 })
+		left[of]--
 	}
 	now := func(w *worker) (schedule.Kind, int, bool) {
 		queue := d.parts[w.rank].Plan.Schedule.Queues[w.w]
@@ -130,14 +143,14 @@ func (d *divided) outcome(r *rand.Rand) (out []map[int][]uint64, ok bool) {
 		return kind, n, true
 	}
 	for {
-		moved, left := false, false
+		moved, more := false, false
 		for _, i := range r.Perm(len(workers)) {
 			w := workers[i]
-			kind, n, more := now(w)
-			if !more {
+			kind, n, has := now(w)
+			if !has {
 				continue
 			}
-			left = true
+			more = true
 			p := d.parts[w.rank].Plan
 			switch kind {
 			case schedule.Run:
@@ -188,12 +201,15 @@ func (d *divided) outcome(r *rand.Rand) (out []map[int][]uint64, ok bool) {
 			w.at++
 			moved = true
 		}
-		if !left {
+		if !more {
 			break
 		}
-		if !moved {
+		if !moved || early {
 			return nil, false
 		}
+	}
+	if early {
+		return nil, false
 	}
 	for rank, p := range d.parts {
 		seen := map[int][]uint64{}
@@ -367,6 +383,31 @@ var kinds = []struct {
 		a.Access[0].Perm, b.Access[0].Perm = b.Access[0].Perm, a.Access[0].Perm
 	}},
 	{"no order", func(_ *rand.Rand, d *divided, p *plan.Part, at int) { p.Plan.Tasks[at].After = nil }},
+	{"no order of a task", func(r *rand.Rand, d *divided, p *plan.Part, _ int) {
+		if i := d.ordered(r, p); i >= 0 {
+			after := &p.Plan.Tasks[i].After
+			k := r.IntN(len(*after))
+			*after = slices.Delete(*after, k, k+1)
+		}
+	}},
+	{"after another task", func(r *rand.Rand, d *divided, p *plan.Part, _ int) {
+		if i := d.ordered(r, p); i >= 0 {
+			after := p.Plan.Tasks[i].After
+			after[r.IntN(len(after))] = r.IntN(i)
+		}
+	}},
+	{"tell of another task", func(r *rand.Rand, d *divided, p *plan.Part, _ int) {
+		if i := d.ordered(r, p); i >= 0 {
+			for _, k := range p.Plan.Tasks[i].After {
+				if p.Tasks[k] == plan.Message {
+					other, at := d.partner(p.Plan.Tasks[k].Builtin, p.Rank)
+					after := other.Plan.Tasks[at].After
+					after[r.IntN(len(after))] = r.IntN(at)
+					return
+				}
+			}
+		}
+	}},
 	{"call a root another", func(r *rand.Rand, d *divided, p *plan.Part, at int) {
 		p.Roots[r.IntN(len(p.Roots))] = region.Root(r.IntN(len(d.whole.Roots)))
 	}},
@@ -390,6 +431,20 @@ var kinds = []struct {
 		t := &p.Plan.Tasks[r.IntN(len(p.Tasks))]
 		t.Access[r.IntN(len(t.Access))].Perm = []perm.Perm{perm.Read, perm.Write, perm.ReadWrite}[r.IntN(3)]
 	}},
+}
+
+// ordered returns a task of a part that the whole plan asks to come after another one; -1 if there is none.
+func (d *divided) ordered(r *rand.Rand, p *plan.Part) int {
+	var all []int
+	for i, of := range p.Tasks {
+		if of != plan.Message && len(d.whole.Tasks[of].After) > 0 {
+			all = append(all, i)
+		}
+	}
+	if len(all) == 0 {
+		return -1
+	}
+	return all[r.IntN(len(all))]
 }
 
 // slice returns a task of a rank that is a slice of a collective, or nil.

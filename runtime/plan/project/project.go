@@ -5,6 +5,7 @@ package project
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/opgen/opgen/runtime/perm"
@@ -40,6 +41,9 @@ func Owners(devices, ranks int) ([]int, error) {
 // A collective of large tensors runs in slices: each rank that has one of the tensors gets some of the
 // elements of all tensors, adds them in the order of tensors, and sends the sums to all.
 //
+// Where Task.After names a task of another rank, that rank sends an element of a tensor when the task is
+// over, and the other task waits for it.
+//
 // The messages have one order. Each rank sends and receives its own in this order, as tasks among others, so
 // none waits for ever, even if each send waits for its receive.
 func Ranks(p *plan.Plan, owner, workers []int, opts ...planner.Option) ([]*plan.Part, error) {
@@ -62,17 +66,33 @@ type division struct {
 	owner  []int   // per device
 	events []event // tasks and messages, in the order in which the ranks come to theirs
 	byRank [][]int // per rank: the numbers of its events
+	runs   []int   // per task: its rank, or several for one in slices
+	sliced map[int][]int
+	orders map[int]order // by event
+}
+
+// several stands for the ranks of a task that runs in slices.
+const several = -1
+
+// order says that a message tells another rank that tasks are over. It has an element that one of them
+// touched.
+type order struct {
+	before  []int
+	element region.Region
 }
 
 // event is a task on a rank, or a message: a tensor for an access of a task, or of what that has written.
 type event struct {
-	task, access int // task is len(Tasks) for messages with results
+	task, access int // task is len(Tasks) for messages with results, and access ordering for those with orders
 	message      bool
 	number       int // of a message, among all
 	rank, to     int // to is the receiver of a message, which rank sends
 	back         bool
 	slice        slice // of the tensors of a collective; the zero slice stands for all elements
 }
+
+// ordering stands for the access of a message after which a task begins, and of which it needs no element.
+const ordering = -1
 
 // slice is a part of equally large ones, but for one index, of the tensors of a collective.
 type slice struct{ number, of int }
@@ -115,8 +135,7 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 	if slices.Max(owner) >= ranks || slices.Min(owner) < 0 {
 		return nil, p.Errorf("want devices on ranks from 0 to %d, got %v", ranks-1, owner)
 	}
-	d := &division{Plan: p, owner: owner}
-	runs := make([]int, len(p.Tasks)) // per task: its rank
+	d := &division{Plan: p, owner: owner, runs: make([]int, len(p.Tasks)), sliced: map[int][]int{}, orders: map[int]order{}}
 	// What goes back waits until a task needs one of the tensors, so that many collectives which follow each
 	// other wait for messages together, and not one after the other.
 	var late []event
@@ -124,29 +143,30 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 	load := make([]int64, ranks)    // bytes that come to a rank and go from it
 	for t := range p.Tasks {
 		task := &p.Tasks[t]
-		if slices.ContainsFunc(task.Access, func(a region.Access) bool { return stale[a.Root] }) {
+		// An order needs a tensor whose rank has its elements.
+		if len(task.After) > 0 || slices.ContainsFunc(task.Access, func(a region.Access) bool { return stale[a.Root] }) {
 			d.events, late = append(d.events, late...), nil
 			clear(stale)
 		}
-		if group, ranks := d.slicers(task, load); len(ranks) > 1 {
-			runs[t] = -1 // on several ranks
-			late = append(late, d.slices(t, group, ranks, load)...)
+		group, slicers := d.slicers(task, load)
+		if len(slicers) > 1 {
+			d.runs[t], d.sliced[t] = several, slicers
+		} else {
+			d.runs[t] = d.runner(task, load)
+		}
+		if err := d.order(t); err != nil {
+			return nil, err
+		}
+		if len(slicers) > 1 {
+			late = append(late, d.slices(t, group, slicers, load)...)
 			for _, a := range task.Access {
 				stale[a.Root] = true
 			}
 			continue
 		}
-		runs[t] = d.runs(task, load)
-		for _, before := range task.After {
-			if runs[before] != runs[t] {
-				e := p.TaskErrorf(t, "want tasks on one rank where one is asked to be over before another begins, got ranks %d and %d", runs[t], runs[before])
-				e.Other = p.Label(before)
-				return nil, e
-			}
-		}
 		move := func(access int, back bool) {
 			r := &p.Roots[task.Access[access].Root]
-			from, to := d.owner[r.Device], runs[t]
+			from, to := d.owner[r.Device], d.runs[t]
 			if from == to || r.Place.Bytes == 0 {
 				return
 			}
@@ -164,7 +184,7 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 				move(i, false)
 			}
 		}
-		d.events = append(d.events, event{task: t, rank: runs[t]})
+		d.events = append(d.events, event{task: t, rank: d.runs[t]})
 		for i := range task.Access {
 			if task.Access[i].Perm.Writes() {
 				move(i, true)
@@ -194,8 +214,62 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 	return d, nil
 }
 
-// runs returns the rank that runs a task. load holds the bytes that go through each rank so far.
-func (d *division) runs(t *plan.Task, load []int64) int {
+// on returns the ranks on which a task runs.
+func (d *division) on(t int) []int {
+	if d.runs[t] == several {
+		return d.sliced[t]
+	}
+	return d.runs[t : t+1]
+}
+
+// order lists the messages that a task waits for since it is asked to come after tasks of other ranks: one
+// from each of these to each of its own.
+func (d *division) order(t int) error {
+	before := map[int][]int{} // by rank
+	for _, b := range d.Tasks[t].After {
+		for _, rank := range d.on(b) {
+			before[rank] = append(before[rank], b)
+		}
+	}
+	for _, from := range slices.Sorted(maps.Keys(before)) {
+		for _, to := range d.on(t) {
+			if from == to {
+				continue
+			}
+			on, ok := d.element(from, before[from])
+			if !ok {
+				e := d.TaskErrorf(t, "want it after a task that touches an element on rank %d, so that rank %d learns of its end, got none", from, to)
+				e.Other = d.Label(before[from][0])
+				return e
+			}
+			d.orders[len(d.events)] = order{before[from], on}
+			d.events = append(d.events, event{task: t, access: ordering, message: true, rank: from, to: to})
+		}
+	}
+	return nil
+}
+
+// element returns an element on a rank that one of some tasks reads or writes.
+func (d *division) element(rank int, tasks []int) (on region.Region, ok bool) {
+	for _, t := range tasks {
+		for i := range d.Tasks[t].Access {
+			a := &d.Tasks[t].Access[i]
+			d.Tasks[t].On(i, &on.Box)
+			if d.owner[d.Roots[a.Root].Device] != rank || !a.Perm.Reads() && !a.Perm.Writes() || on.Empty() {
+				continue
+			}
+			on.Root = a.Root
+			for dim, lo := range on.Lo {
+				on.Hi[dim] = lo + 1
+			}
+			return on, true
+		}
+	}
+	return on, false
+}
+
+// runner returns the rank that runs a task. load holds the bytes that go through each rank so far.
+func (d *division) runner(t *plan.Task, load []int64) int {
 	rank := d.owner[t.Device]
 	if !t.Crosses() || t.Builtin.Op == "copy" {
 		return rank
@@ -211,7 +285,7 @@ func (d *division) runs(t *plan.Task, load []int64) int {
 // slicers returns the ranks that have tensors of a collective, and those of them that run a slice of it; none
 // if it runs on one rank.
 func (d *division) slicers(t *plan.Task, load []int64) (group, ranks []int) {
-	if t.Builtin == nil || t.Builtin.Op != "all_reduce" || len(t.After) > 0 {
+	if t.Builtin == nil || t.Builtin.Op != "all_reduce" {
 		return nil, nil
 	}
 	for i := range t.Access {
@@ -290,7 +364,8 @@ type maker struct {
 	device []int         // of the rank, per device of the whole plan; -1 on other ranks
 	root   []region.Root // of the rank, per root of the whole plan; plan.NoRoot on other ranks
 	call   []int         // per call of the whole plan
-	task   []int         // per task of the whole plan
+	task   []int         // per task of the whole plan; -1 on other ranks
+	awaits map[int][]int // per task of the whole plan: the messages that it comes after
 	last   map[[2]int]int
 	// The accesses of the last task, whole and as the rank has them: those that the tiles of a step share.
 	whole, mine []region.Access
@@ -300,7 +375,7 @@ type maker struct {
 func (d *division) part(rank int, opts ...planner.Option) (*plan.Part, error) {
 	p := d.Plan
 	m := &maker{division: d, Part: &plan.Part{Rank: rank, Plan: &plan.Plan{Format: p.Format, Name: p.Name, Target: p.Target}},
-		device: make([]int, len(d.owner)), root: make([]region.Root, len(p.Roots)), call: make([]int, len(p.Calls)), task: make([]int, len(p.Tasks)), last: map[[2]int]int{}}
+		device: make([]int, len(d.owner)), root: make([]region.Root, len(p.Roots)), call: make([]int, len(p.Calls)), task: slices.Repeat([]int{-1}, len(p.Tasks)), awaits: map[int][]int{}, last: map[[2]int]int{}}
 	for i := range m.device {
 		if m.device[i] = -1; d.owner[i] == rank {
 			m.device[i] = len(m.Devices)
@@ -312,12 +387,12 @@ func (d *division) part(rank int, opts ...planner.Option) (*plan.Part, error) {
 		r := &p.Roots[i]
 		switch here := d.owner[r.Device] == rank; {
 		case here:
-			m.root[i] = m.add(region.Root(i), r.Name, r.Use, m.device[r.Device], slice{})
+			m.root[i] = m.add(region.Root(i), r.Name, r.Use, m.device[r.Device], region.Box{})
 			if r.Use == plan.Fed && r.Last == len(p.Tasks) {
 				input = append(input, m.root[i])
 			}
 		case r.Use == plan.Fetched:
-			m.root[i] = m.add(region.Root(i), r.Name, r.Use, 0, slice{})
+			m.root[i] = m.add(region.Root(i), r.Name, r.Use, 0, region.Box{})
 		default:
 			m.root[i] = plan.NoRoot
 		}
@@ -350,15 +425,16 @@ func (d *division) part(rank int, opts ...planner.Option) (*plan.Part, error) {
 	return m.Part, planner.Complete(local, opts...)
 }
 
-// add adds a root that holds what a root of the whole plan does, or a slice of that.
-func (m *maker) add(of region.Root, name string, use plan.Use, device int, s slice) region.Root {
+// add adds a root that holds what a root of the whole plan does, or elements of it that follow each other.
+func (m *maker) add(of region.Root, name string, use plan.Use, device int, some region.Box) region.Root {
 	r := &m.division.Roots[of]
 	extents, from := r.Shape, 0
-	if s.of > 0 {
-		dim, lo, hi := s.along(r.Shape)
+	if some.Lo != nil {
 		extents = slices.Clone(r.Shape)
-		extents[dim] = hi - lo
-		from = lo * shape.Prod(r.Shape[dim+1:])
+		for dim, lo := range some.Lo {
+			extents[dim] = some.Hi[dim] - lo
+			from += lo * shape.Prod(r.Shape[dim+1:])
+		}
 	}
 	m.Part.Roots, m.From = append(m.Part.Roots, of), append(m.From, from)
 	local := m.Part.Plan
@@ -388,8 +464,7 @@ func (m *maker) tasks() {
 		key := [2]int{e.task, e.access}
 		if _, ok := copies[key]; !ok {
 			of := m.division.Tasks[e.task].Access[e.access].Root
-			r := &m.division.Roots[of]
-			copies[key] = m.add(of, fmt.Sprintf("%s of rank %d", r.Name, m.owner[r.Device]), plan.Internal, 0, e.slice)
+			copies[key] = m.stage(of, e.slice.box(m.division.Roots[of].Shape))
 		}
 		return copies[key]
 	}
@@ -397,6 +472,10 @@ func (m *maker) tasks() {
 		e := m.events[i]
 		if !e.message {
 			m.run(e, stage)
+			continue
+		}
+		if e.access == ordering {
+			m.order(e, m.orders[i])
 			continue
 		}
 		var r region.Root
@@ -410,12 +489,28 @@ func (m *maker) tasks() {
 		default:
 			r = m.root[m.division.Tasks[e.task].Access[e.access].Root]
 		}
-		if e.rank == m.Rank {
-			m.message(plan.Builtin{Op: "send", Peer: e.to, Message: e.number}, r, e.slice, perm.Read)
-		} else {
-			m.message(plan.Builtin{Op: "receive", Peer: e.rank, Message: e.number}, r, e.slice, perm.Write)
-		}
+		m.message(e, m.elements(r, e.slice))
 	}
+}
+
+// stage adds a root for elements of one on another rank.
+func (m *maker) stage(of region.Root, some region.Box) region.Root {
+	r := &m.division.Roots[of]
+	return m.add(of, fmt.Sprintf("%s of rank %d", r.Name, m.owner[r.Device]), plan.Internal, 0, some)
+}
+
+// order appends a message that tells the rank, or that the rank tells another one, that tasks are over.
+func (m *maker) order(e event, o order) {
+	if e.rank == m.Rank {
+		t := m.message(e, region.Region{Root: m.root[o.element.Root], Box: o.element.Box})
+		for _, before := range o.before {
+			t.After = append(t.After, m.task[before])
+		}
+		return
+	}
+	r := m.stage(o.element.Root, o.element.Box)
+	m.awaits[e.task] = append(m.awaits[e.task], len(m.Part.Tasks))
+	m.message(e, region.Whole(r, m.Part.Plan.Roots[r].Shape))
 }
 
 // first returns the first tensor of a collective that is on the rank.
@@ -425,14 +520,15 @@ func (m *maker) first(t int) region.Root {
 	return m.root[access[i].Root]
 }
 
-// message appends a message, which comes after the one before it to or from the same rank. It has a slice of
-// a root, unless the root is one.
-func (m *maker) message(b plan.Builtin, r region.Root, s slice, p perm.Perm) {
+// message appends a message with some elements, which comes after the one before it to or from the same rank.
+func (m *maker) message(e event, on region.Region) *plan.Task {
+	b, p := plan.Builtin{Op: "send", Peer: e.to, Message: e.number}, perm.Read
+	if e.to == m.Rank {
+		b, p = plan.Builtin{Op: "receive", Peer: e.rank, Message: e.number}, perm.Write
+	}
 	local := m.Part.Plan
-	root := &local.Roots[r]
-	on := m.elements(r, s)
 	n := on.Volume()
-	t := plan.Task{Call: -1, Builtin: &b, Device: root.Device, Over: n, Grain: n, Access: []region.Access{{Region: on, Perm: p}}}
+	t := plan.Task{Call: -1, Builtin: &b, Device: local.Roots[on.Root].Device, Over: n, Grain: n, Access: []region.Access{{Region: on, Perm: p}}}
 	key := [2]int{b.Peer, int(p)}
 	if before, ok := m.last[key]; ok {
 		t.After = []int{before}
@@ -440,6 +536,7 @@ func (m *maker) message(b plan.Builtin, r region.Root, s slice, p perm.Perm) {
 	m.last[key] = len(local.Tasks)
 	m.Part.Tasks = append(m.Part.Tasks, plan.Message)
 	local.Tasks = append(local.Tasks, t)
+	return &local.Tasks[len(local.Tasks)-1]
 }
 
 // elements returns the elements of a slice in a root, which may itself be that slice.
@@ -457,9 +554,11 @@ func (m *maker) run(e event, stage func(event) region.Root) {
 	t := *whole
 	t.Access = m.accesses(whole, e, stage)
 	if t.After != nil {
-		t.After = make([]int, len(whole.After))
-		for i, before := range whole.After {
-			t.After[i] = m.task[before]
+		t.After = slices.Clone(m.awaits[e.task])
+		for _, before := range whole.After {
+			if k := m.task[before]; k >= 0 {
+				t.After = append(t.After, k)
+			}
 		}
 	}
 	if e.slice.of > 0 {

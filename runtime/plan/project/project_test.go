@@ -9,10 +9,12 @@ import (
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/project"
 	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/planner"
+	"github.com/opgen/opgen/runtime/region"
 	"github.com/opgen/opgen/test/replicas"
 )
 
@@ -45,6 +47,9 @@ func random(t *testing.T, seed uint64) *divided {
 		t.Fatal(err)
 	}
 	if r.IntN(3) == 0 {
+		ask(t, r, d.whole)
+	}
+	if r.IntN(3) == 0 {
 		r.Shuffle(devices, func(i, k int) { d.owner[i], d.owner[k] = d.owner[k], d.owner[i] })
 	}
 	workers := make([]int, ranks)
@@ -60,6 +65,19 @@ func random(t *testing.T, seed uint64) *divided {
 		}
 	}
 	return d
+}
+
+// ask asks tasks of a plan to come after others, with which they need have no tensor in common.
+func ask(t *testing.T, r *rand.Rand, p *plan.Plan) {
+	for range 1 + r.IntN(4) {
+		if n := len(p.Tasks); n > 1 {
+			i := 1 + r.IntN(n-1)
+			p.Tasks[i].After = append(p.Tasks[i].After, r.IntN(i))
+		}
+	}
+	if err := planner.Complete(p); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // times makes tasks seem to take so long that several workers run them.
@@ -206,6 +224,67 @@ func TestSlices(t *testing.T) {
 	}
 }
 
+// TestAfterSlices asks a task to come after a sum in slices, and another sum to come after that task. Neither
+// has a tensor in common with what it comes after.
+func TestAfterSlices(t *testing.T) {
+	const devices, extent = 4, 256
+	whole := &plan.Plan{Format: plan.Format, Name: "after"}
+	add := func(b plan.Builtin, p perm.Perm, roots []region.Root, after ...int) {
+		task := plan.Task{Call: -1, Builtin: &b, Device: whole.Roots[roots[0]].Device, Over: extent * extent, Grain: extent * extent, After: after}
+		for _, r := range roots {
+			task.Access = append(task.Access, region.Access{Region: region.Whole(r, []int{extent, extent}), Perm: p})
+		}
+		whole.Tasks = append(whole.Tasks, task)
+	}
+	tensor := func(device int) region.Root {
+		r := region.Root(len(whole.Roots))
+		whole.Roots = append(whole.Roots, plan.Root{Name: fmt.Sprint("t", r), Type: dtype.F32, Shape: []int{extent, extent}, Use: plan.Fetched, Device: device})
+		add(plan.Builtin{Op: "fill", Value: float64(r)}, perm.Write, []region.Root{r})
+		return r
+	}
+	var first, second []region.Root
+	for device := range devices - 1 {
+		first, second = append(first, tensor(device)), append(second, tensor(device+1))
+	}
+	last := tensor(devices - 1)
+	n := len(whole.Tasks)
+	add(plan.Builtin{Op: "all_reduce"}, perm.ReadWrite, first)
+	add(plan.Builtin{Op: "fill", Value: 7}, perm.Write, []region.Root{last}, n)
+	add(plan.Builtin{Op: "all_reduce"}, perm.ReadWrite, second, n+1)
+	if err := planner.Complete(whole); err != nil {
+		t.Fatal(err)
+	}
+	for ranks := 2; ranks <= devices; ranks++ {
+		d := &divided{whole: whole}
+		var err error
+		if d.owner, err = project.Owners(devices, ranks); err != nil {
+			t.Fatal(err)
+		}
+		if d.parts, err = project.Ranks(whole, d.owner, slices.Repeat([]int{2}, ranks)); err != nil {
+			t.Fatal(err)
+		}
+		if err := verify.Ranks(whole, d.owner, d.parts); err != nil {
+			t.Fatal(err)
+		}
+		if d.slice(0) == nil {
+			t.Errorf("%d ranks: want sums in slices, got whole ones", ranks)
+		}
+		if !d.right(rand.New(rand.NewPCG(1, 1))) {
+			t.Errorf("%d ranks: the parts compute something else, or in another order", ranks)
+		}
+		for _, p := range d.parts { // the order is not one that the tasks have anyway
+			for i, of := range p.Tasks {
+				if of > n {
+					p.Plan.Tasks[i].After = nil
+				}
+			}
+		}
+		if err := verify.Ranks(whole, d.owner, d.parts); err == nil || !strings.Contains(err.Error(), "want it after the task that is asked for") {
+			t.Errorf("%d ranks: got %v", ranks, err)
+		}
+	}
+}
+
 // TestErrors lists divisions that are refused.
 func TestErrors(t *testing.T) {
 	d := random(t, 2)
@@ -225,12 +304,16 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s: got %v\nwant %s", name, err, tt.want)
 		}
 	}
-	apart := *d.whole
-	apart.Tasks = slices.Clone(apart.Tasks)
-	last := &apart.Tasks[len(apart.Tasks)-1]
-	before := slices.IndexFunc(apart.Tasks, func(t plan.Task) bool { return !t.Crosses() && d.owner[t.Device] != d.owner[last.Device] })
-	last.After = []int{before}
-	if _, err := project.Ranks(&apart, d.owner, make([]int, len(d.parts))); err == nil || !strings.Contains(err.Error(), "want tasks on one rank where one is asked to be over before another begins") {
+	empty := &plan.Plan{Format: plan.Format, Name: "empty"}
+	for i := range 2 {
+		empty.Roots = append(empty.Roots, plan.Root{Name: fmt.Sprint("x", i), Type: dtype.F32, Shape: []int{0}, Device: i})
+		empty.Tasks = append(empty.Tasks, plan.Task{Call: -1, Builtin: &plan.Builtin{Op: "fill"}, Device: i, Grain: 1, Access: []region.Access{{Region: region.Whole(region.Root(i), []int{0}), Perm: perm.Write}}})
+	}
+	empty.Tasks[1].After = []int{0}
+	if err := planner.Complete(empty); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := project.Ranks(empty, []int{0, 1}, []int{1, 1}); err == nil || !strings.Contains(err.Error(), "want it after a task that touches an element on rank 0, so that rank 1 learns of its end, got none") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := project.Owners(2, 3); err == nil || err.Error() != "project: want at least one device for each rank, got 2 devices for 3 ranks" {

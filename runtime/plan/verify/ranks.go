@@ -23,6 +23,8 @@ import (
 //     others have the same elements at the end;
 //   - the n-th message from one rank to another is received as the n-th one, as the same elements of a tensor
 //     of the same type, and messages of such a pair have one order in the queues of both;
+//   - a task begins after those that Task.After of the plan names: on another rank, a message that is sent
+//     after such a task comes in between;
 //   - whatever a task touches holds, when the task begins, what the tasks before it in the plan left there;
 //   - all queues come to their ends, even if each message waits until both ranks have come to it.
 //
@@ -53,7 +55,7 @@ func Ranks(whole *plan.Plan, owner []int, parts []*plan.Part) error {
 		}
 		r.queues = append(r.queues, q)
 	}
-	return first(r.checkParts, r.checkHomes, r.checkWhole, r.checkMessages, r.checkValues, r.checkEnds)
+	return first(r.checkParts, r.checkHomes, r.checkWhole, r.checkMessages, r.checkOrder, r.checkValues, r.checkEnds)
 }
 
 // ranks is a plan and its parts that are checked.
@@ -63,6 +65,8 @@ type ranks struct {
 	parts  []*plan.Part
 	queues []*queues
 	home   []map[region.Root]region.Root // per rank, per root of the whole plan that the caller sees: where it is
+	// The tasks of parts that are messages, in their order.
+	sent, received map[pair][]int
 }
 
 // fault says of an error in a part which rank it is about.
@@ -193,7 +197,7 @@ func (r *ranks) of(p *plan.Part, a *region.Access) (out run, ok bool) {
 // sameSlice reports whether a task of a part is a collective of the whole plan on some elements, the same
 // ones of all tensors. It returns which.
 func (r *ranks) sameSlice(p *plan.Part, mine, of *plan.Task) (out run, ok bool) {
-	if of.Builtin == nil || of.Builtin.Op != "all_reduce" || mine.Group != nil || mine.Call != of.Call || len(mine.Access) != len(of.Access) || len(of.After) > 0 {
+	if of.Builtin == nil || of.Builtin.Op != "all_reduce" || mine.Group != nil || mine.Call != of.Call || len(mine.Access) != len(of.Access) {
 		return run{}, false
 	}
 	for i := range mine.Access {
@@ -217,8 +221,7 @@ func (r *ranks) checkWhole() *plan.Error {
 	tasks, calls := make([]int, len(r.whole.Tasks)), make([]int, len(r.whole.Calls))
 	sliced := map[int][]run{} // by task
 	for rank, p := range r.parts {
-		at := map[int]int{} // tasks of the whole plan
-		last := -1
+		last := -1 // task of the whole plan
 		for i, t := range p.Tasks {
 			if t == plan.Message {
 				continue
@@ -234,12 +237,7 @@ func (r *ranks) checkWhole() *plan.Error {
 				}
 				return r.taskErrorf(rank, i, "want tasks of the whole plan in their order, got one that is none")
 			}
-			for _, before := range r.whole.Tasks[t].After {
-				if k, ok := at[before]; !ok || !slices.Contains(p.Plan.Tasks[i].After, k) {
-					return r.taskErrorf(rank, i, "want it after the task that is asked for, %s, got no such order", r.whole.Label(before))
-				}
-			}
-			at[t], last = i, t
+			last = t
 			tasks[t]++
 		}
 		for _, k := range p.Calls {
@@ -334,7 +332,7 @@ type pair struct{ from, to int }
 
 // checkMessages checks that each message that is sent is received, and that both ends have them in one order.
 func (r *ranks) checkMessages() *plan.Error {
-	sent, received := map[pair][]int{}, map[pair][]int{} // tasks of the parts
+	r.sent, r.received = map[pair][]int{}, map[pair][]int{}
 	for rank, p := range r.parts {
 		for i, t := range p.Tasks {
 			if t != plan.Message {
@@ -347,10 +345,10 @@ func (r *ranks) checkMessages() *plan.Error {
 			if at, ok := r.of(p, &task.Access[0]); !ok || at.hi-at.lo != task.Over {
 				return r.taskErrorf(rank, i, "want a message of elements that follow each other, %d of them, got others", task.Over)
 			}
-			peer, list, between := task.Builtin.Peer, sent, pair{rank, task.Builtin.Peer}
+			peer, list, between := task.Builtin.Peer, r.sent, pair{rank, task.Builtin.Peer}
 			reads, writes := task.Access[0].Perm.Reads(), task.Access[0].Perm.Writes()
 			if task.Builtin.Op == "receive" {
-				list, between = received, pair{peer, rank}
+				list, between = r.received, pair{peer, rank}
 				reads, writes = writes, reads
 			}
 			if peer < 0 || peer >= len(r.parts) || peer == rank || !reads || writes {
@@ -364,7 +362,7 @@ func (r *ranks) checkMessages() *plan.Error {
 	}
 	for from := range r.parts {
 		for to := range r.parts {
-			s, t := sent[pair{from, to}], received[pair{from, to}]
+			s, t := r.sent[pair{from, to}], r.received[pair{from, to}]
 			if len(s) != len(t) {
 				return r.whole.Errorf("want as many messages received as sent, got %d from rank %d to rank %d, of which %d are received", len(s), from, to, len(t))
 			}
@@ -390,6 +388,55 @@ func (r *ranks) checkMessage(between pair, s, t int) *plan.Error {
 		return e
 	}
 	return nil
+}
+
+// place is a task of a part.
+type place struct{ rank, task int }
+
+// checkOrder checks that tasks come after those that the whole plan asks for, wherever these run.
+func (r *ranks) checkOrder() *plan.Error {
+	asked := map[int][]place{} // per task of the whole plan that another one comes after: where it runs
+	for t := range r.whole.Tasks {
+		for _, before := range r.whole.Tasks[t].After {
+			asked[before] = nil
+		}
+	}
+	for rank, p := range r.parts {
+		for i, t := range p.Tasks {
+			if at, ok := asked[t]; ok {
+				asked[t] = append(at, place{rank, i})
+			}
+		}
+	}
+	for rank, p := range r.parts {
+		for i, t := range p.Tasks {
+			if t == plan.Message {
+				continue
+			}
+			for _, before := range r.whole.Tasks[t].After {
+				for _, at := range asked[before] {
+					if !r.follows(place{rank, i}, at) {
+						return r.taskErrorf(rank, i, "want it after the task that is asked for, %s on rank %d, got no such order", r.whole.Label(before), at.rank)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// follows reports whether a task names another one as one that it comes after, or the end of a message whose
+// other end names that.
+func (r *ranks) follows(t, before place) bool {
+	after := r.parts[t.rank].Plan.Tasks[t.task].After
+	if t.rank == before.rank {
+		return slices.Contains(after, before.task)
+	}
+	between := pair{before.rank, t.rank}
+	return slices.ContainsFunc(after, func(k int) bool {
+		n, ok := slices.BinarySearch(r.received[between], k)
+		return ok && slices.Contains(r.parts[before.rank].Plan.Tasks[r.sent[between][n]].After, before.task)
+	})
 }
 
 // value is what elements of a root hold: what a task of the whole plan left in a root of it. A collective
