@@ -29,6 +29,15 @@ type strip[T simd.Float] struct {
 	accumulate bool
 	// length is the maximum number of elements of an execution.
 	length int
+	// reach is the most elements that an execution may have by the range of the index; 0 if it is unknown.
+	reach int
+}
+
+// apart reports whether no execution accesses an element at both of two addresses of the same memory: their
+// distance is a constant that no execution spans. So recurrences read what they gave at the step before.
+func (p *strip[T]) apart(a, b *address[T]) bool {
+	between := a.offset.Plus(b.offset, -1)
+	return p.reach > 0 && a.typ == b.typ && a.step == b.step && between.Constant() && max(between.Base, -between.Base) >= p.reach*max(a.step, -a.step)
 }
 
 // sums returns the number of sums that the code's instructions accumulate in machine registers.

@@ -181,14 +181,16 @@ func (f *fuser[T]) join(in instruction[T]) {
 // one of them writes. Separate instructions read a whole strip before they write it, but a fused loop
 // interleaves loads and stores.
 func (f *fuser[T]) conflicts(in *instruction[T]) bool {
-	differ := func(a, b *address[T]) bool { return b != nil && b.memory == a.memory && b.place != a.place }
+	differ := func(a, b *address[T]) bool {
+		return b != nil && b.memory == a.memory && b.place != a.place && !f.p.apart(a, b)
+	}
 	read := func(in *instruction[T], a *address[T]) bool { // whether it reads at another offset
 		return differ(a, in.from) || slices.ContainsFunc(in.uses, func(r int) bool { return differ(a, f.p.parts[r]) })
 	}
 	for i := range f.pending {
 		p := &f.pending[i]
 		if p.to != nil {
-			if read(in, p.to) || in.to != nil && in.to.memory == p.to.memory && (in.to.place != p.to.place || in.add || p.add) {
+			if read(in, p.to) || differ(p.to, in.to) || in.to != nil && in.to.memory == p.to.memory && (in.add || p.add) {
 				return true
 			}
 		}

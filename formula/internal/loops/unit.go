@@ -303,6 +303,9 @@ func (k *unitCompiler[T]) private(t int) bool {
 // pointwiseStrip compiles the statements. It leaves out stores to the tensors in kept.
 func (k *unitCompiler[T]) pointwiseStrip(v *term.Variable, kept map[int]bool) *vectorizer[T] {
 	z := newVectorizer(k.compiler, v)
+	if n, known := v.Hi.Known(); known && v.Lo.Is(0) {
+		z.strip.reach = n
+	}
 	for _, s := range k.bundle.statements {
 		switch {
 		case s.Value.Kind != term.Real && k.moves(s):
