@@ -85,8 +85,10 @@ func builtin(op string) func(*builder, *call) ([]*value, error) {
 		return (*builder).loop
 	case "Scan":
 		return (*builder).scan
-	case "SequenceEmpty", "SequenceConstruct", "SequenceAt", "SequenceErase", "SequenceInsert", "SequenceLength", "SplitToSequence", "ConcatFromSequence":
+	case "SequenceEmpty", "SequenceConstruct", "SequenceAt", "SequenceErase", "SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence", "ConcatFromSequence":
 		return (*builder).onSequence
+	case "Optional", "OptionalGetElement", "OptionalHasElement":
+		return (*builder).onOptional
 	}
 	return nil
 }
@@ -104,7 +106,7 @@ func (b *builder) call(c *call) ([]*value, error) {
 	own := builtin(c.node.GetOpType())
 	for i, v := range c.inputs {
 		if v != nil && v.sequence != nil && (own == nil || c.domain != "") {
-			return nil, c.refused(fmt.Sprintf("want a tensor as input %d, got a sequence", i), nil)
+			return nil, c.refused(fmt.Sprintf("want a tensor as input %d, got %v", i, v.sequence), nil)
 		}
 	}
 	return b.narrowed(c, b.computed)

@@ -94,7 +94,7 @@ func ExampleFunctions() {
 		fmt.Println(name)
 	}
 	// Output:
+	// Add
 	// AffineGrid
 	// ArgMax
-	// ArgMin
 }

@@ -53,6 +53,9 @@ func (f *folder) value(v *value) error {
 	if v.data != nil {
 		return nil
 	}
+	if v.sequence != nil {
+		return fmt.Errorf("want a tensor, got %v", v.sequence)
+	}
 	if v.later == nil {
 		return errors.New("want a constant, got what is known in a run only")
 	}

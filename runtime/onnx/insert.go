@@ -1,7 +1,7 @@
 package onnx
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -294,7 +294,7 @@ func (b *builder) tensorOf(v *value) (graph.Tensor, error) {
 		}
 	}
 	if v.sequence != nil {
-		return t, errors.New("want a tensor, got a sequence")
+		return t, fmt.Errorf("want a tensor, got %v", v.sequence)
 	}
 	if t, ok := b.tensors[v]; ok && err == nil {
 		return t, nil
@@ -338,7 +338,7 @@ func (b *builder) variable(v *value) (graph.Tensor, error) {
 		}
 		return outs[0].tensor, nil
 	}
-	outs, err := b.call(&call{node: &onnxpb.NodeProto{OpType: new(mapping.Storage)}, version: b.m.opsets[""], stored: v})
+	outs, err := b.call(&call{node: &onnxpb.NodeProto{OpType: new(mapping.Storage)}, version: cmp.Or(b.m.opsets[""], newest), stored: v})
 	if err != nil {
 		return graph.Tensor{}, err
 	}
@@ -357,7 +357,7 @@ func (b *builder) variable(v *value) (graph.Tensor, error) {
 func (b *builder) output(v *value) (graph.Tensor, error) {
 	t, err := b.tensorOf(v)
 	if err == nil && t.Node() == nil {
-		c := &call{node: &onnxpb.NodeProto{OpType: new("Identity")}, version: b.m.opsets[""], inputs: []*value{v}}
+		c := &call{node: &onnxpb.NodeProto{OpType: new("Identity")}, version: cmp.Or(b.m.opsets[""], newest), inputs: []*value{v}}
 		var outs []*value
 		if outs, err = b.mapped(c); err == nil {
 			t = outs[0].tensor

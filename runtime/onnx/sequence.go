@@ -8,7 +8,17 @@ import (
 
 // sequence is a list of tensors of a network, whose length is known when the graph is built. Values of this
 // kind have no tensor of their own.
-type sequence struct{ values []*value }
+type sequence struct {
+	values []*value
+	none   bool // it is an optional value without an element
+}
+
+func (s *sequence) String() string {
+	if s.none {
+		return "an optional value without an element"
+	}
+	return "a sequence"
+}
 
 // maxSequence bounds the length of a sequence.
 const maxSequence = 1 << 12
@@ -17,12 +27,12 @@ func sequenceOf(values []*value) ([]*value, error) {
 	if len(values) > maxSequence {
 		return nil, fmt.Errorf("want a sequence of at most %d tensors, got %d", maxSequence, len(values))
 	}
-	return []*value{{sequence: &sequence{values}}}, nil
+	return []*value{{sequence: &sequence{values: values}}}, nil
 }
 
 // list returns the tensors of an input that is a sequence.
 func (c *call) list(i int) ([]*value, error) {
-	if v := c.input(i); v != nil && v.sequence != nil {
+	if v := c.input(i); v != nil && v.sequence != nil && !v.sequence.none {
 		return v.sequence.values, nil
 	}
 	return nil, fmt.Errorf("want a sequence as input %d", i)
@@ -78,6 +88,8 @@ func (b *builder) onSequence(c *call) ([]*value, error) {
 		return sequenceOf(slices.Clone(c.inputs))
 	case "SplitToSequence":
 		return b.splitToSequence(c)
+	case "SequenceMap":
+		return b.sequenceMap(c)
 	}
 	list, err := c.list(0)
 	if err != nil {
@@ -116,6 +128,71 @@ func (b *builder) onSequence(c *call) ([]*value, error) {
 	}
 	all, err := b.insert(c, "Concat", map[string]any{"axis": axis}, list...)
 	return []*value{all}, err
+}
+
+// sequenceMap computes a graph of each tensor of a sequence, beside those of other sequences or other
+// tensors.
+func (b *builder) sequenceMap(c *call) ([]*value, error) {
+	first, err := c.list(0)
+	if err != nil {
+		return nil, err
+	}
+	g, err := b.body(c, "body")
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]*value, len(g.GetOutput()))
+	for t := range first {
+		given := slices.Clone(c.inputs)
+		for i, v := range given {
+			if v == nil || v.sequence == nil {
+				continue
+			}
+			list, err := c.list(i)
+			if err == nil && len(list) != len(first) {
+				err = fmt.Errorf("want sequences of %d tensors, got %d as input %d", len(first), len(list), i)
+			}
+			if err != nil {
+				return nil, err
+			}
+			given[i] = list[t]
+		}
+		outs, err := g.run(b, given...)
+		if err != nil {
+			return nil, err
+		}
+		for i, v := range outs {
+			lists[i] = append(lists[i], v)
+		}
+	}
+	var outs []*value
+	for _, list := range lists {
+		s, err := sequenceOf(list)
+		if err != nil {
+			return nil, err
+		}
+		outs = append(outs, s...)
+	}
+	return outs, nil
+}
+
+// onOptional computes an operator of values that may be without an element.
+func (b *builder) onOptional(c *call) ([]*value, error) {
+	v := c.input(0)
+	has := v != nil && (v.sequence == nil || !v.sequence.none)
+	switch c.node.GetOpType() {
+	case "OptionalHasElement":
+		return []*value{constant("", truthOf(has))}, nil
+	case "OptionalGetElement":
+		if !has {
+			return nil, errors.New("want a value with an element")
+		}
+	case "Optional":
+		if v == nil {
+			return []*value{{sequence: &sequence{none: true}}}, nil
+		}
+	}
+	return []*value{v}, nil
 }
 
 func missing(err error, what string) error {

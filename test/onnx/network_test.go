@@ -10,6 +10,7 @@ import (
 
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/onnx"
 	"github.com/opgen/opgen/runtime/safetensors"
 	"github.com/opgen/opgen/runtime/task"
@@ -106,7 +107,7 @@ func runNetwork(t *testing.T, folder, file string, registry *task.Registry, froz
 		inputs[name] = p.read(t, filepath.Dir(file))
 		known[name] = !inputs[name].Type.IsFloat() // what branches depend on
 	}
-	l, err := loadOn(1, frozen, m, registry, inputs, known)
+	l, err := loadOn(1, frozen, graph.Inference, m, registry, inputs, known)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,12 +83,12 @@ type loaded struct {
 // load loads a model for inputs of the types and shapes of some tensors. Those in known are given as
 // constants.
 func load(m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.Tensor, known map[string]bool) (*loaded, error) {
-	return loadOn(1, false, m, registry, inputs, known)
+	return loadOn(1, false, graph.Inference, m, registry, inputs, known)
 }
 
 // loadOn does so for a number of workers, as a network that is not trained and with fused operators if asked
-// to.
-func loadOn(workers int, frozen bool, m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.Tensor, known map[string]bool) (*loaded, error) {
+// to, by a program of some kind.
+func loadOn(workers int, frozen bool, program func(*graph.Graph, ...graph.Tensor) (*graph.Program, error), m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.Tensor, known map[string]bool) (*loaded, error) {
 	g := graph.New(1)
 	tensors := map[string]graph.Tensor{}
 	var opts []onnx.Option
@@ -109,7 +109,7 @@ func loadOn(workers int, frozen bool, m *onnx.Model, registry *task.Registry, in
 	if err != nil {
 		return nil, err
 	}
-	p, err := graph.Inference(g, net.Outputs...)
+	p, err := program(g, net.Outputs...)
 	if err != nil {
 		return nil, err
 	}
@@ -186,9 +186,9 @@ func different(got, want safetensors.Tensor, rtol, atol float64) string {
 
 // result is how a node test went.
 type result struct {
-	refused error  // why the catalogue does not compute it
-	failed  string // it computes something else
-	known   bool   // inputs had to be given as constants
+	refused error           // why the catalogue does not compute it
+	failed  string          // it computes something else
+	known   map[string]bool // inputs that had to be given as constants
 }
 
 func runNode(name string, files map[string][]byte, registry *task.Registry) (r result) {
@@ -201,7 +201,7 @@ func runNode(name string, files map[string][]byte, registry *task.Registry) (r r
 		if files[folder+"/output_0.pb"] == nil {
 			break
 		}
-		inputs, known := map[string]safetensors.Tensor{}, map[string]bool{}
+		inputs, known, all := map[string]safetensors.Tensor{}, map[string]bool{}, map[string]bool{}
 		for i, p := range m.Inputs() {
 			data := files[path.Join(folder, fmt.Sprintf("input_%d.pb", i))]
 			if data == nil {
@@ -216,13 +216,27 @@ func runNode(name string, files map[string][]byte, registry *task.Registry) (r r
 			}
 			inputs[p.Name] = x
 			known[p.Name] = describes(i, x)
+			all[p.Name] = len(x.Data) <= 512
 		}
-		l, err := load(m, registry, inputs, nil)
+		program := graph.Inference
+		if drawn[name] != 0 {
+			program = graph.Whole
+		}
+		l, err := loadOn(1, false, program, m, registry, inputs, nil)
 		if err != nil {
-			r.known = true
-			if l, err = load(m, registry, inputs, known); err != nil {
-				return result{refused: err}
+			r.known = known
+			l, err = loadOn(1, false, program, m, registry, inputs, known)
+		}
+		if err != nil {
+			refused := err
+			r.known = all
+			if l, err = loadOn(1, false, program, m, registry, inputs, all); err != nil {
+				return result{refused: refused}
 			}
+		}
+		if drawn[name] != 0 {
+			r.failed = dropped(l, files, folder, 1/(1-drawn[name]))
+			return r
 		}
 		if got := check(l, files, folder, cmp.Or(rounded[name], 1e-7)); got.failed != "" {
 			return got
@@ -252,6 +266,43 @@ func check(l *loaded, files map[string][]byte, folder string, atol float64) resu
 		}
 	}
 	return result{}
+}
+
+// drawn lists the node tests in which random numbers decide which elements are dropped, with the part of the
+// elements that they drop.
+var drawn = map[string]float64{"training_dropout": 0.75, "training_dropout_mask": 0.75, "training_dropout_default": 0.5, "training_dropout_default_mask": 0.5}
+
+// dropped compares an output of which other elements are dropped than in the expected one. Those that are
+// kept have the same factor, and a mask, if there is one, says which ones they are.
+func dropped(l *loaded, files map[string][]byte, folder string, factor float64) string {
+	_, x, err := onnx.ReadTensor(files[path.Join(folder, "input_0.pb")])
+	var out []safetensors.Tensor
+	if err == nil {
+		out, err = l.run()
+	}
+	if err != nil {
+		return err.Error()
+	}
+	kept := 0
+	y := out[0].Float64s()
+	for i, v := range x.Float64s() {
+		keeps := y[i] != 0
+		if len(out) > 1 {
+			keeps = out[1].Data[i] != 0
+		}
+		want := 0.0
+		if keeps {
+			kept++
+			want = factor * v
+		}
+		if !(math.Abs(y[i]-want) <= 1e-6*math.Abs(want)) {
+			return fmt.Sprintf("element %d is %v, want %v", i, y[i], want)
+		}
+	}
+	if n := float64(len(y)); math.Abs(float64(kept)-n/factor) > 4*math.Sqrt(n/factor*(1-1/factor)) {
+		return fmt.Sprintf("%d of %d elements are kept", kept, len(y))
+	}
+	return ""
 }
 
 // rounded lists the node tests that expect 0 of sums of numbers up to 99, with the rounding of the library

@@ -20,7 +20,8 @@ func TestOddInRuntime(t *testing.T) {
 	x, row, none := numbered(dtype.F32, 2, 4, 6), numbered(dtype.F32, 6), of(dtype.F32, []int{0})
 	deep := numbered(dtype.F32, 2, 3, 4, 5)
 	fed := map[string]safetensors.Tensor{"x": x, "n": of(dtype.F32, []int{2, 0, 6}), "deep": deep, "flags": of(dtype.Bool, []int{2, 4, 6}, numbered01(48)...), "whole": numbered(dtype.I64, 2, 4, 6), "small": numbered(dtype.U8, 2, 4, 6),
-		"masked": of(dtype.I32, []int{2, 4}, 0, 0, 0, 0, 1, 1, 0, 1), "zeros": of(dtype.F32, []int{2, 4, 6}, make([]float64, 48)...)}
+		"masked": of(dtype.I32, []int{2, 4}, 0, 0, 0, 0, 1, 1, 0, 1), "zeros": of(dtype.F32, []int{2, 4, 6}, make([]float64, 48)...),
+		"volume": numbered(dtype.F32, 1, 2, 3, 4, 5), "bytes": numbered(dtype.I8, 1, 2, 4, 5), "columns": numbered(dtype.F32, 2, 12, 10), "od": numbered(dtype.F32, 2, 24, 3, 3), "md": numbered(dtype.F32, 2, 12, 3, 3), "spectrum": numbered(dtype.F32, 2, 5, 2)}
 	stored := map[string]safetensors.Tensor{"row": row, "none": none, "three": ints(3), "trips": of(dtype.I64, []int{}, 3), "true": of(dtype.Bool, []int{}, 1), "w18": numbered(dtype.F32, 6, 18), "b18": numbered(dtype.F32, 18),
 		"square": numbered(dtype.F32, 6, 6), "i0": of(dtype.I64, []int{}, 0), "i1": of(dtype.I64, []int{}, 1), "one": ints(1), "two": ints(2), "zero": ints(0), "minus": ints(-1), "half": of(dtype.F32, []int{}, 0.5), "axis2": ints(2),
 		"scale4": of(dtype.F32, []int{4}, 0.1, 0.2, 0.3, 0.4), "zp4": of(dtype.I8, []int{4}, 1, 2, 3, -4), "s1": of(dtype.F32, []int{}, 0.1), "u8z": of(dtype.U8, []int{}, 7), "empty": ints(), "last": ints(1 << 40), "perm": ints(0, 2, 1),
@@ -109,11 +110,31 @@ func TestOddInRuntime(t *testing.T) {
 		"flatten of 0":              {13, nodes{op("Flatten x -> y", "axis", 0)}},
 		"prelu of a number":         {16, nodes{op("PRelu x half -> y")}},
 		"depth":                     {13, nodes{op("SpaceToDepth sd -> y", "blocksize", 2)}},
+		"indices":                   {12, nodes{op("MaxPool deep -> v i", "kernel_shape", []int{2, 3}, "pads", []int{1, 0, 0, 2}, "strides", []int{1, 2}), op("Cast i -> f", "to", 1), op("Add v f -> y")}},
+		"indices of columns":        {12, nodes{op("MaxPool deep -> v i", "kernel_shape", []int{2, 2}, "storage_order", 1, "auto_pad", "SAME_UPPER"), op("Cast i -> y", "to", 1)}},
+		"indices of rows":           {12, nodes{op("MaxPool x -> v i", "kernel_shape", []int{2}, "dilations", []int{3}, "ceil_mode", 1, "strides", []int{2}), op("Cast i -> y", "to", 1)}},
+		"indices of volumes":        {12, nodes{op("MaxPool volume -> v i", "kernel_shape", []int{2, 1, 2}, "strides", []int{2, 1, 1}, "ceil_mode", 1), op("Cast i -> y", "to", 1)}},
+		"indices of bytes":          {12, nodes{op("MaxPool bytes -> v i", "kernel_shape", []int{3, 3}, "pads", []int{1, 1, 1, 1}), op("Cast i -> f", "to", 1), op("Cast v -> w", "to", 1), op("Add w f -> y")}},
+		"unpooled":                  {12, nodes{op("MaxPool deep -> v i", "kernel_shape", []int{2, 5}, "strides", []int{2, 5}), op("MaxUnpool v i -> y", "kernel_shape", []int{2, 5}, "strides", []int{2, 5})}},
+		"columns to an image":       {18, nodes{op("Col2Im columns size22 two2 -> y", "pads", []int{1, 0, 1, 0}, "strides", []int{1, 2}, "dilations", []int{2, 1})}},
+		"moved windows":             {19, nodes{op("DeformConv deep wd od bd md -> y", "pads", []int{1, 1, 1, 1}, "strides", []int{2, 2}, "dilations", []int{1, 2}, "offset_group", 3)}},
+		"batch of training":         {15, nodes{op("BatchNormalization deep g3 b3 m3 v3 -> a m v", "training_mode", 1, "momentum", 0.7), op("Add m v -> b"), op("ReduceMean b -> w"), op("Add a w -> y")}},
+		"pad by a number of a run":  {18, nodes{op("ReduceMax x -> r", "keepdims", 0), op("Pad x p2 r m1 -> y")}},
+		"norm of all":               {13, nodes{op("GlobalLpPool deep -> y", "p", 3)}},
+		"mapped sequence":           {17, nodes{op("SplitToSequence x -> s", "axis", 1, "keepdims", 0), op("SequenceMap s row -> t", "body", given(dtype.F32, typed(dtype.F32, within("a b", "c", op("Mul a b -> c"))))), op("ConcatFromSequence t -> y", "axis", 1, "new_axis", 1)}},
+		"crop and pad":              {18, nodes{op("CenterCropPad x crop -> y", "axes", []int{-1, 1})}},
+		"inverse of one side":       {17, nodes{op("DFT spectrum -> y", "axis", 1, "inverse", 1, "onesided", 1)}},
+		"pitches":                   {17, nodes{op("MelWeightMatrix mb ml mr mlow mhigh -> y")}},
+		"arithmetic of 64 bits":     {14, nodes{op("Cast whole -> u", "to", 13), op("Mul u u -> v"), op("Sub v u -> w"), op("Max w u -> m"), op("Cast m -> i", "to", 7), op("Cast i -> y", "to", 1)}},
+		"maximum of nothing":        {18, nodes{op("ReduceMax n one -> m"), op("Cast m -> h", "to", 10), op("Cast h -> y", "to", 1)}},
+		"features":                  {13, nodes{op("ai.onnx.ml.ArrayFeatureExtractor x last2 -> f"), op("ai.onnx.ml.Binarizer f -> y", "threshold", 0.5)}},
 	} {
 		h := &hand{opset: c.opset, nodes: c.nodes, fed: map[string]safetensors.Tensor{}, stored: map[string]safetensors.Tensor{}, out: []string{"y"}}
 		more := map[string]safetensors.Tensor{"six6": ints(0, 6), "minus0": of(dtype.I64, []int{}, -1), "minushalf": of(dtype.F32, []int{}, -0.5), "z0": ints(0, 6, 2), "m13": ints(-1, -3), "g3": of(dtype.F32, []int{3}, 1, 2, 3), "g4": of(dtype.F32, []int{4}, 1, 2, 3, 4),
 			"low": ints(-1 << 60), "p2": ints(1, 2), "m1": ints(-1), "gnd": of(dtype.I64, []int{2, 1}, -1, 2), "snd": of(dtype.I64, []int{3, 2}, 0, 1, 0, 1, 1, -1), "upd": numbered(dtype.F32, 3, 6), "hot": ints(1, -1, 9), "depth": of(dtype.F32, []int{}, 4), "hots": of(dtype.F32, []int{2}, -1, 2),
-			"limit": of(dtype.F32, []int{}, 2.6), "step": of(dtype.F32, []int{}, 0.3), "im": of(dtype.I64, []int{}, -4), "step0": of(dtype.I64, []int{}, -2)}
+			"limit": of(dtype.F32, []int{}, 2.6), "step": of(dtype.F32, []int{}, 0.3), "im": of(dtype.I64, []int{}, -4), "step0": of(dtype.I64, []int{}, -2),
+			"b3": of(dtype.F32, []int{3}, 1, 0, -1), "m3": of(dtype.F32, []int{3}, 0, 1, 2), "v3": of(dtype.F32, []int{3}, 3, 2, 1), "size22": ints(5, 4), "two2": ints(2, 2), "wd": numbered(dtype.F32, 2, 3, 2, 2), "bd": of(dtype.F32, []int{2}, 1, -1), "crop": ints(9, 3), "mb": of(dtype.I64, []int{}, 8), "ml": of(dtype.I64, []int{}, 64), "mr": of(dtype.I64, []int{}, 8192),
+			"mlow": of(dtype.F32, []int{}, 0), "mhigh": of(dtype.F32, []int{}, 4096), "last2": ints(5, 1)}
 		read := map[string]bool{}
 		var look func(list nodes)
 		look = func(list nodes) {
@@ -170,6 +191,15 @@ func loopBody(g *onnxpb.GraphProto) *onnxpb.GraphProto {
 		if i < 2 {
 			v.Type.GetTensorType().Shape = &onnxpb.TensorShapeProto{}
 		}
+	}
+	return g
+}
+
+// given gives the inputs of a graph an element type.
+func given(kind dtype.Type, g *onnxpb.GraphProto) *onnxpb.GraphProto {
+	for _, v := range g.Input {
+		n := numbers[kind]
+		v.Type = &onnxpb.TypeProto{Value: &onnxpb.TypeProto_TensorType{TensorType: &onnxpb.TypeProto_Tensor{ElemType: &n}}}
 	}
 	return g
 }

@@ -247,7 +247,7 @@ func TestNodePackages(t *testing.T) {
 				t.Fatal(err)
 			}
 			set[p.Name] = x
-			if r.known && describes(i, x) {
+			if r.known[p.Name] {
 				n.known = append(n.known, p.Name)
 				n.options.Known[p.Name] = x
 			} else if p.Extents == nil {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
@@ -112,7 +113,7 @@ func BenchmarkBesideRuntime(b *testing.B) {
 			inputs[name] = p.read(b, filepath.Dir(r.file))
 			known[name] = !inputs[name].Type.IsFloat()
 		}
-		l, err := loadOn(r.threads, true, m, registry(), inputs, known)
+		l, err := loadOn(r.threads, true, graph.Inference, m, registry(), inputs, known)
 		if err != nil {
 			b.Fatal(err)
 		}
