@@ -50,6 +50,8 @@ type options struct {
 	checkpoints string
 	every       int
 	resume      bool
+	// recorded is how many training steps are recorded for the page and for pictures.
+	recorded int
 	// What the model writes.
 	sample      int
 	temperature float64
@@ -80,6 +82,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.StringVar(&o.curve, "curve", "", "write the loss of every step to this `file`, exactly")
 	f.StringVar(&o.chart, "chart", "", "draw the loss of every step of this run to this `file`, as SVG")
 	f.StringVar(&o.page, "page", "", "show the training plan to people: write its graph, its memory, what workers did and how near tasks are to the roofline to this `file`, as HTML")
+	planpage.Flag(f, &o.recorded)
 	f.StringVar(&o.serve, "serve", "", "show how this training goes, while it runs, in a browser on this machine, at this `address`, such as localhost:0")
 	f.StringVar(&o.training, "training", "", "show how this training went, beside earlier ones that the page has, on the page in this `file`, as HTML")
 	f.StringVar(&o.load, "load", "", "begin with the weights in this `file`")
@@ -115,6 +118,7 @@ func (o *options) check() error {
 		{!(o.dropout >= 0 && o.dropout < 1), "-dropout of at least 0 and below 1"},
 		{o.steps == 0 && (o.checkpoints+o.curve+o.chart+o.page+o.training+o.serve != "" || o.times), "-steps of at least 1 with -checkpoint, -curve, -chart, -page, -training, -serve and -times"},
 		{o.every < 1, "-every of at least 1"},
+		{o.recorded < 1, "-recorded of at least 1"},
 		{o.resume && o.checkpoints == "", "-checkpoint with -resume"},
 		{o.resume && o.load != "", "either -load or -resume"},
 		{o.sample < 0 || !(o.temperature >= 0), "no negative -sample or -temperature"},
@@ -220,7 +224,7 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.times {
 		opts = append(opts, opgen.Profile())
 	}
-	recorder := planpage.Recorder()
+	recorder := planpage.Recorder(o.recorded)
 	if o.page != "" {
 		opts = append(opts, opgen.Observe(recorder)) // which takes time
 	}

@@ -350,6 +350,7 @@ func TestCheck(t *testing.T) {
 		"-steps of at least 1 with -ch":   func(o *options) { o.steps, o.load, o.chart = 0, "a", "b" },
 		"no negative -rate":               func(o *options) { o.rate = math.NaN() },
 		"-dropout of at least 0":          func(o *options) { o.dropout = 1 },
+		"-recorded of at least 1":         func(o *options) { o.recorded = 0 },
 		"-every of at least 1":            func(o *options) { o.every = 0 },
 		"-checkpoint with -resume":        func(o *options) { o.resume = true },
 		"either -load or -resume":         func(o *options) { o.resume, o.checkpoints, o.load = true, "a", "b" },

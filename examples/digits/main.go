@@ -68,6 +68,8 @@ type options struct {
 	checkpoints string
 	every       int
 	resume      bool
+	// recorded is how many training steps are recorded for the page and for pictures.
+	recorded int
 }
 
 // usualDropout is the share of features that are dropped if no flag says so.
@@ -111,6 +113,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.StringVar(&o.trace, "trace", "", "write what workers did in some training steps to this `file`, for Perfetto or chrome://tracing")
 	f.StringVar(&o.timeline, "timeline", "", "draw what workers did and waited for in the fastest of some training steps to this `file`, as SVG")
 	f.StringVar(&o.page, "page", "", "show the training plan to people: write its graph, its memory, what workers did and how near tasks are to the roofline to this `file`, as HTML")
+	planpage.Flag(f, &o.recorded)
 	f.StringVar(&o.prediction, "prediction", "", "predict the step from times of tasks and a model of this machine, and write it to this `file`, as -trace does")
 	f.StringVar(&o.tileGraph, "tilegraph", "", "draw the training plan's tasks by layers, with what each waits for, to this `file`, as SVG")
 	f.StringVar(&o.dot, "dot", "", "write the training plan's tasks to this `file`, for Graphviz")
@@ -174,6 +177,8 @@ func (o *options) check(args []string) error {
 		return fmt.Errorf("-decay: want at least 0, got %v", o.decay)
 	case !(o.average >= 0 && o.average < 1):
 		return fmt.Errorf("-average: want at least 0 and less than 1, got %v", o.average)
+	case o.recorded < 1:
+		return fmt.Errorf("-recorded: want at least 1, got %d", o.recorded)
 	case o.every < 0:
 		return fmt.Errorf("-every: want at least 0, got %d", o.every)
 	case o.checkpoints == "" && o.every > 0:
@@ -210,7 +215,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	opts := append(engine, opgen.Profile())
-	recorder := planpage.Recorder()
+	recorder := planpage.Recorder(o.recorded)
 	if o.trace+o.timeline+o.prediction+o.page != "" {
 		opts = append(opts, opgen.Observe(recorder)) // which takes time
 	}

@@ -605,7 +605,7 @@ func BenchmarkStep(b *testing.B) {
 // TestFlags checks that what is wrong with a flag is said by its name.
 func TestFlags(t *testing.T) {
 	t.Parallel()
-	good := options{workers: 1, devices: 1, epochs: 1, batch: 1, engine: "cpu", rates: "constant"}
+	good := options{workers: 1, devices: 1, epochs: 1, batch: 1, engine: "cpu", rates: "constant", recorded: 1}
 	if err := good.check(nil); err != nil {
 		t.Error(err)
 	}
@@ -619,6 +619,7 @@ func TestFlags(t *testing.T) {
 		"-clip: want at least 0, got NaN":                                            func(o *options) { o.clip = math.NaN() },
 		"-decay: want at least 0, got -1":                                            func(o *options) { o.decay = -1 },
 		"-average: want at least 0 and less than 1, got 1":                           func(o *options) { o.average = 1 },
+		"-recorded: want at least 1, got 0":                                          func(o *options) { o.recorded = 0 },
 		"-every: want at least 0, got -1":                                            func(o *options) { o.every = -1 },
 		"-every: want -checkpoint, too, which says where checkpoints go":             func(o *options) { o.every = 1 },
 		"-resume: want -checkpoint, too, which says where checkpoints are":           func(o *options) { o.resume = true },

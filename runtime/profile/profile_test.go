@@ -27,6 +27,7 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 	"github.com/opgen/opgen/runtime/simulate"
 	"github.com/opgen/opgen/runtime/task"
+	"github.com/opgen/opgen/runtime/timeline"
 )
 
 // training returns a training step of two layers, and the plan that initializes it.
@@ -101,7 +102,7 @@ type traceEvent struct {
 func TestRecorder(t *testing.T) {
 	t.Parallel()
 	for _, workers := range []int{1, 3} {
-		r := profile.New(profile.Config{Warmup: 2, Runs: 3})
+		r := profile.New(profile.Config{Warmup: 2, Runs: 3, Newest: true})
 		p := record(t, r, workers, 7)
 		var out bytes.Buffer
 		if err := r.WriteTrace(&out); err != nil {
@@ -149,6 +150,36 @@ func TestRecorder(t *testing.T) {
 		line := r.Timeline(p, 2)
 		if shown := len(line.Workers[0]); line.Plan != p || len(line.Workers) != workers || shown < 1 || line.Workers[0][shown-1].Run != 2 {
 			t.Errorf("the timeline of the last run is %+v", line)
+		}
+		var parts [][]timeline.Span // of each worker
+		for run := range 3 {
+			for w, spans := range r.Timeline(p, run).Workers {
+				if run == 0 {
+					parts = append(parts, nil)
+				}
+				parts[w] = append(parts[w], spans...)
+			}
+		}
+		if whole := r.Whole(p); whole.Plan != p || !slices.EqualFunc(whole.Workers, parts, slices.Equal) {
+			t.Errorf("the timeline of all runs is %+v, want %+v", whole, parts)
+		}
+		newest, ran := r.Newest(p), 0
+		for _, spans := range newest.Workers {
+			for _, s := range spans {
+				if s.Run != 6 || s.Begin < line.Workers[0][0].End {
+					t.Errorf("the newest run has %+v", s)
+				}
+				if s.Kind == timeline.Run {
+					ran++
+				}
+			}
+		}
+		want := 0
+		for i := range p.Tasks {
+			want += p.Tasks[i].Ranges()
+		}
+		if ran != want {
+			t.Errorf("the newest run has %d ranges, want %d", ran, want)
 		}
 		work, err := r.Work(p)
 		if err != nil {

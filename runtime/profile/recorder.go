@@ -22,12 +22,15 @@ type Config struct {
 	// Runs is the number of runs of each plan that are recorded, at least 1. Other runs take no memory and
 	// hardly any time.
 	Runs int
+	// Newest keeps the newest run of each plan besides, whether it is one of those recorded or not.
+	Newest bool
 }
 
 // Recorder is an observer of an engine: it records the ranges that workers run. Results may be read
 // between runs.
 type Recorder struct {
 	warmup, runs uint64
+	newest       bool
 	start        time.Time
 
 	mu    sync.Mutex
@@ -43,7 +46,8 @@ type recording struct {
 // lane holds what one worker did. Only that worker writes it.
 type lane struct {
 	events []event
-	_      [104]byte // keeps lanes of different workers in cache lines of their own
+	newest []event  // those of the last run in which the worker ran anything, if they are kept
+	_      [80]byte // keeps lanes of different workers in cache lines of their own
 }
 
 // event is the run of a range. Times are since the recorder's start.
@@ -56,7 +60,7 @@ type event struct {
 
 // New returns a recorder.
 func New(c Config) *Recorder {
-	return &Recorder{warmup: uint64(max(c.Warmup, 0)), runs: uint64(max(c.Runs, 1)), start: time.Now()}
+	return &Recorder{warmup: uint64(max(c.Warmup, 0)), runs: uint64(max(c.Runs, 1)), newest: c.Newest, start: time.Now()}
 }
 
 // Profiling says which runs the recorder measures. Tasks take it as their argument from "profiling".
@@ -76,10 +80,16 @@ func (r *Recorder) Observe(p *plan.Plan, workers int) func(engine.Event) {
 		r.plans = append(r.plans, rec)
 	}
 	return func(e engine.Event) {
+		l := &rec.workers[e.Worker]
+		if r.newest {
+			if len(l.newest) > 0 && l.newest[0].run != e.Step {
+				l.newest = l.newest[:0]
+			}
+			l.newest = append(l.newest, event{e.Task, e.Step, e.Range, e.Begin.Sub(r.start), e.End.Sub(r.start)})
+		}
 		if e.Step < r.warmup || e.Step-r.warmup >= r.runs {
 			return
 		}
-		l := &rec.workers[e.Worker]
 		l.events = append(l.events, event{e.Task, e.Step - r.warmup, e.Range, e.Begin.Sub(r.start), e.End.Sub(r.start)})
 	}
 }

@@ -1,23 +1,15 @@
 //go:build chromium
 
-// Package page opens pages of plans in Chromium, which draws them without a window.
 package page
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
 	"math"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -35,9 +27,6 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 	"github.com/opgen/opgen/runtime/timeline"
 )
-
-// wait is how long a page may take, on a machine that does much else.
-const wait = 60 * time.Second
 
 // chain returns the plan of a chain of layers in tiles, with names that are no HTML.
 func chain(t *testing.T, layers int) *plan.Plan {
@@ -103,71 +92,58 @@ func write(t *testing.T, page draw.Page) string {
 	return file
 }
 
-// opened opens a page, a file or an address, at a place and returns the document, after scripts ran. It fails
-// if the browser reports an error, or if the page asks for anything but itself.
-func opened(t *testing.T, file, place string, more ...string) string {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait)
-	defer cancel()
-	args := append([]string{"--headless=new", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + t.TempDir(), "--window-size=1500,950",
-		"--virtual-time-budget=20000", "--enable-logging=stderr", "--log-level=0", "--dump-dom"}, more...)
-	if !strings.HasPrefix(file, "http://") {
-		file = "file://" + file
-	}
-	cmd := exec.CommandContext(ctx, "chromium", append(args, file+place)...)
-	cmd.WaitDelay = 5 * time.Second
-	var out, logged bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &logged
-	if err := cmd.Run(); err != nil {
-		t.Fatalf("chromium: %v\n%s", err, logged.String())
-	}
-	for line := range strings.Lines(logged.String()) {
-		if strings.Contains(line, "CONSOLE") {
-			t.Errorf("the browser says: %s", line)
-		}
-	}
-	document := out.String()
-	if failed := regexp.MustCompile(`<body[^>]*data-failed="([^"]*)"`).FindStringSubmatch(document); failed != nil {
-		t.Fatalf("the page failed: %s", failed[1])
-	}
-	if !regexp.MustCompile(`<body[^>]*data-ready="`).MatchString(document) {
-		t.Fatalf("the page was not ready in %v", wait)
-	}
-	return document
-}
-
 // TestPage opens the page of a plan at each view, with something selected: what the page says of it is what
 // the plan says.
 func TestPage(t *testing.T) {
 	p := chain(t, 3)
-	file := write(t, draw.Page{Plan: p, Timelines: []*timeline.Timeline{predicted(t, p, 1)}, Operators: []*task.Operator{&linear.Operator.Operator},
+	address := write(t, draw.Page{Plan: p, Timelines: []*timeline.Timeline{predicted(t, p, 1)}, Operators: []*task.Operator{&linear.Operator.Operator},
 		Work: make([]simulate.Work, len(p.Tasks)), Machine: simulate.Machine{Rate: 1, Bandwidth: 1}})
 	last := len(p.Tasks) - 1
+	b := start(t)
 	for place, want := range map[string][]string{
 		"":                             {">proved<", "Nothing is selected", "layers that take most time", fmt.Sprintf("%d tasks, 2 workers", len(p.Tasks))},
 		"#view=memory&root=0":          {"&lt;b&gt;x&lt;/b&gt;", "f32 [256, 64], 64.00 KiB"},
-		fmt.Sprintf("#task=%d", last):  {fmt.Sprintf("task %d, tile", last), "waits for", "runs it for 1.000 µs"},
-		"#view=facts&layer=0":          {"The plan is proved", "&lt;/script&gt;fc0: linear.forward", "pre[n, o] = sum(k: input[n, k] * weight[o, k])", "&quot;out_channels&quot;: 64"},
+		fmt.Sprintf("#task=%d", last):  {fmt.Sprintf("task %d, tile", last), "waits for", "runs it for 1.000 µs<"},
+		"#view=facts&layer=0":          {"The plan is proved", "&lt;/script&gt;fc0: linear.forward", "pre[n, o] = sum(k: input[n, k] * weight[o, k])", `"out_channels": 64`},
 		"#view=roofline":               {"The page has no work of tasks"},
 		"#view=nothing&layer=0&task=0": {"task 0, tile 1"},
 	} {
-		document := strings.ReplaceAll(opened(t, file, place), `"`, "&quot;")
+		page := b.open(address+place, "light")
+		document := page.document()
 		for _, text := range want {
-			if !strings.Contains(document, strings.ReplaceAll(text, `"`, "&quot;")) {
+			if !strings.Contains(document, text) {
 				t.Errorf("at %q the page does not say %q", place, text)
 			}
 		}
 		if strings.Contains(document, "<b>x") {
 			t.Errorf("at %q a name became HTML", place)
 		}
+		page.clean("")
+		page.close()
 	}
+}
+
+// TestRuns opens the page of two timelines of a plan: of a run, and of several that are alike. Each layer has
+// the same times in both.
+func TestRuns(t *testing.T) {
+	p := chain(t, 3)
+	one := predicted(t, p, 1)
+	address := write(t, draw.Page{Plan: p, Timelines: []*timeline.Timeline{one, predicted(t, p, 10*len(p.Tasks))}})
+	page := start(t).open(address+"#run=1&layer=0", "light")
+	if got := page.text("[runs[0].count, runs[1].count > 2, [...runs[0].byLayer.keys()].every(i => ['byLayer', 'elapsed'].every(k => Math.abs(runs[0][k][i] - runs[1][k][i]) < 3e-9))].join()"); got != "1,true,true" {
+		t.Errorf("the page has %s", got)
+	}
+	if document := page.document(); !strings.Contains(document, "in a run, as a mean of "+page.text("runs[1].count")) {
+		t.Error("the page does not say that times are means of runs")
+	}
+	page.clean("")
 }
 
 // TestFault opens the page of a plan with a fault, which the page names.
 func TestFault(t *testing.T) {
 	p := *chain(t, 1)
 	p.ArenaBytes--
-	if document := opened(t, write(t, draw.Page{Plan: &p}), "#view=facts"); !strings.Contains(document, "has a fault") || !strings.Contains(document, "arena") {
+	if document := start(t).open(write(t, draw.Page{Plan: &p})+"#view=facts", "light").document(); !strings.Contains(document, "has a fault") || !strings.Contains(document, "arena") {
 		t.Error("the page does not name the fault")
 	}
 }
@@ -189,7 +165,9 @@ func TestTrainings(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	document := opened(t, file, "")
+	page := start(t).open(file, "light")
+	document := page.document()
+	page.clean("")
 	for _, text := range []string{"&lt;b&gt;rate 1</td><td>100</td><td>0.04</td><td>-</td>", "rate 2</td><td>101</td><td>-</td><td>0.5</td>"} {
 		if !strings.Contains(document, text) {
 			t.Errorf("the page does not say %q", text)
@@ -200,66 +178,51 @@ func TestTrainings(t *testing.T) {
 	}
 }
 
-// TestLive opens the page of a training that runs. When the page is there, the training measures something
-// new, and more steps; then it goes on, or ends.
+// TestLive opens the page of a training that runs, measures something new, and more steps, and ends. The page
+// shows that without being loaded again.
 func TestLive(t *testing.T) {
-	for _, ends := range []bool{false, true} {
-		run := &curves.Run{Name: "now"}
-		run.Curve("loss").Add(1, 4)
-		live, err := curves.Serve("localhost:0", "Training", run)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer live.Close()
-		at, err := url.Parse(live.URL())
-		if err != nil {
-			t.Fatal(err)
-		}
-		asked := 0 // for changes
-		direct := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: at.Host})
-		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/runs" {
-				if asked++; asked >= 4 && ends {
-					panic(http.ErrAbortHandler)
-				}
-			}
-			direct.ServeHTTP(w, r)
-			if r.URL.Path == "/" {
-				live.Update(func() {
-					run.Curve("loss").Add(2, 2)
-					run.Curve("late").Add(2, 0.25)
-				})
-			}
-		}))
-		document := opened(t, proxy.URL+"/?"+at.RawQuery, "")
-		proxy.Close()
-		for _, text := range []string{"now</td><td>2</td><td>2</td><td>0.25</td>", map[bool]string{false: "the training runs<", true: "the training ended<"}[ends]} {
-			if !strings.Contains(document, text) {
-				t.Errorf("the page does not say %q", text)
-			}
-		}
-		if n := strings.Count(document, "<canvas"); n != 2 || asked < 3 || ends && asked > 8 {
-			t.Errorf("the page has %d charts, want 2, and asked %d times for changes", n, asked)
-		}
+	run := &curves.Run{Name: "now"}
+	run.Curve("loss").Add(1, 4)
+	live, err := curves.Serve("localhost:0", "Training", run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	page := start(t).open(live.URL(), "light")
+	page.text("mark = 'not loaded again'")
+	live.Update(func() {
+		run.Curve("loss").Add(2, 2)
+		run.Curve("late").Add(2, 0.25)
+	})
+	page.until("document.body.innerText.includes('0.25') || ''")
+	if document := page.document(); !strings.Contains(document, "now</td><td>2</td><td>2</td><td>0.25</td>") || strings.Count(document, "<canvas") != 2 || !strings.Contains(document, ">the training runs<") {
+		t.Errorf("the page says %s", document)
+	}
+	address, _, _ := strings.Cut(live.URL(), "?")
+	page.clean(address)
+	if err := live.Close(); err != nil {
+		t.Fatal(err)
+	}
+	page.until("document.body.innerText.includes('the training ended') || ''")
+	if page.text("mark") != "not loaded again" {
+		t.Error("the page was loaded again")
 	}
 }
 
-// TestMillion opens a page with a million spans and more than 200 layers.
+// TestMillion opens a page with a million spans and more than 200 layers, all of which it shows, and looks at
+// the page with another color scheme.
 func TestMillion(t *testing.T) {
 	p := chain(t, 150)
 	file := write(t, draw.Page{Plan: p, Timelines: []*timeline.Timeline{predicted(t, p, 1_000_000)}})
-	small := write(t, draw.Page{Plan: p})
-	begin := time.Now()
-	opened(t, small, "")
-	without := time.Since(begin)
-	document := opened(t, file, "#task=100")
-	with := time.Since(begin) - without
+	page := start(t).open(file+"#task=100", "dark")
+	document := page.document()
 	if !strings.Contains(document, "task 100, tile") || !strings.Contains(document, "200 of 300 boxes") {
 		t.Error("the page shows too little")
 	}
+	page.clean("")
 	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("Chromium takes %v for a page of %d tasks, %v for that with a million spans, of %d bytes", without.Round(10*time.Millisecond), len(p.Tasks), with.Round(10*time.Millisecond), info.Size())
+	t.Logf("the page of a plan with %d tasks and of a million spans has %d bytes, and is ready after %v", len(p.Tasks), info.Size(), page.took.Round(10*time.Millisecond))
 }

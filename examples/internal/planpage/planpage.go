@@ -2,6 +2,7 @@
 package planpage
 
 import (
+	"flag"
 	"io"
 
 	"github.com/opgen/opgen"
@@ -13,34 +14,52 @@ import (
 	"github.com/opgen/opgen/runtime/timeline"
 )
 
-// runs is how many runs are recorded.
-const runs = 10
+// Flag makes a flag of how many runs a recorder records.
+func Flag(f *flag.FlagSet, runs *int) {
+	f.IntVar(runs, "recorded", 10, "how many training `steps`, behind five, are recorded for pages, pictures and traces of the training plan")
+}
 
-// Recorder returns a recorder of ten runs of each plan, behind five that are not recorded.
-func Recorder() *profile.Recorder { return profile.New(profile.Config{Warmup: 5, Runs: runs}) }
+// Recorder returns a recorder of some runs of each plan, behind five that are not recorded.
+func Recorder(runs int) *profile.Recorder {
+	return profile.New(profile.Config{Warmup: 5, Runs: runs})
+}
 
 // Fastest returns the timeline of the fastest of the recorded runs of a step; an empty one if none was
 // recorded.
 func Fastest(r *profile.Recorder, step *opgen.Program) *timeline.Timeline {
-	found := r.Timeline(step.Plan(), 0)
-	for run := 1; run < runs; run++ {
-		if t := r.Timeline(step.Plan(), run); t.Seconds() > 0 && t.Seconds() < found.Seconds() {
-			found = t
+	whole := r.Whole(step.Plan())
+	begins, ends := map[uint64]float64{}, map[uint64]float64{}
+	for _, spans := range whole.Workers {
+		for i := range spans {
+			s := &spans[i]
+			if begin, ok := begins[s.Run]; !ok || s.Begin < begin {
+				begins[s.Run] = s.Begin
+			}
+			ends[s.Run] = max(ends[s.Run], s.End)
 		}
 	}
-	return found
+	fastest := uint64(0)
+	for run, end := range ends {
+		if took := end - begins[run] - (ends[fastest] - begins[fastest]); took < 0 || took == 0 && run < fastest {
+			fastest = run
+		}
+	}
+	return r.Timeline(step.Plan(), int(fastest))
 }
 
-// Write writes the page of a step's plan, with the fastest recorded run, and with further timelines. It
-// measures the rates of this machine with a number of workers, which takes about a second.
+// Write writes the page of a step's plan, with the fastest recorded run and all recorded runs, and with
+// further timelines. It measures the rates of this machine with a number of workers, which takes about a
+// second.
 func Write(w io.Writer, r *profile.Recorder, step *opgen.Program, workers int, more ...*timeline.Timeline) error {
 	work, err := cost.Work(step.Graph(), step.Plan())
 	if err != nil {
 		return err
 	}
 	machine := cost.MeasureMachine(workers)
+	fastest, whole := Fastest(r, step), r.Whole(step.Plan())
+	fastest.Name, whole.Name = "fastest step", "all recorded steps"
 	page := draw.Page{
-		Plan: step.Plan(), Timelines: append([]*timeline.Timeline{Fastest(r, step)}, more...), Work: work,
+		Plan: step.Plan(), Timelines: append([]*timeline.Timeline{fastest, whole}, more...), Work: work,
 		Machine: simulate.Machine{Rate: machine.F32 / float64(workers), Bandwidth: machine.Bandwidth},
 	}
 	for _, o := range catalogue.Operators() {

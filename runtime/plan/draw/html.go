@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/opgen/opgen/runtime/plan"
@@ -141,7 +142,7 @@ type (
 	pageTimeline struct {
 		Name  string  `json:"name"`
 		Unit  float64 `json:"unit"`  // seconds of a step of the numbers of its spans
-		Spans []int   `json:"spans"` // of each worker
+		Spans [][]int `json:"spans"` // how many each worker has in each run
 	}
 	pageMachine struct {
 		Rate      float64 `json:"rate"`      // operations a second, of all workers
@@ -261,19 +262,26 @@ func arrowsOf(p *plan.Plan, layers []layer) [][3]int {
 // spansOf returns the spans of a timeline as numbers. Signals are left out: they take no time to speak of.
 func spansOf(p *plan.Plan, t *timeline.Timeline) (pageTimeline, []int32, error) {
 	begin, end := math.Inf(1), math.Inf(-1)
-	for _, spans := range t.Workers {
+	var runs []uint64 // ascending
+	for w, spans := range t.Workers {
 		for i := range spans {
 			s := &spans[i]
 			if s.Task < 0 || s.Task >= len(p.Tasks) {
 				return pageTimeline{}, nil, fmt.Errorf("draw: timeline %s: want tasks of plan %s, below %d, got %d", t.Name, p.Name, len(p.Tasks), s.Task)
 			}
+			if i > 0 && s.Run < spans[i-1].Run {
+				return pageTimeline{}, nil, fmt.Errorf("draw: timeline %s: worker %d: want runs one after the other, got run %d behind %d", t.Name, w, s.Run, spans[i-1].Run)
+			}
+			if at, found := slices.BinarySearch(runs, s.Run); !found {
+				runs = slices.Insert(runs, at, s.Run)
+			}
 			begin, end = min(begin, s.Begin), max(end, s.End)
 		}
 	}
-	out := pageTimeline{Name: t.Name, Unit: max(1e-9, (end-begin)/math.MaxInt32), Spans: []int{}}
+	out := pageTimeline{Name: t.Name, Unit: max(1e-9, (end-begin)/math.MaxInt32), Spans: [][]int{}}
 	var numbers []int32
 	for _, spans := range t.Workers {
-		n := 0
+		counts := make([]int, len(runs))
 		for i := range spans {
 			s := &spans[i]
 			if s.Kind == timeline.Signal {
@@ -284,9 +292,10 @@ func spansOf(p *plan.Plan, t *timeline.Timeline) (pageTimeline, []int32, error) 
 				kind = int32(s.For) + 2 // so that 1 stands for a task that all workers share
 			}
 			numbers = append(numbers, kind, int32(s.Task), int32((s.Begin-begin)/out.Unit), int32((s.End-begin)/out.Unit))
-			n++
+			at, _ := slices.BinarySearch(runs, s.Run)
+			counts[at]++
 		}
-		out.Spans = append(out.Spans, n)
+		out.Spans = append(out.Spans, counts)
 	}
 	return out, numbers, nil
 }

@@ -41,7 +41,7 @@ type head struct {
 	Operators map[string]struct{ Formula []string }
 	Timelines []struct {
 		Unit  float64
-		Spans []int
+		Spans [][]int
 	}
 	Machine *struct{ Rate, Bandwidth float64 }
 }
@@ -83,9 +83,10 @@ func TestHTML(t *testing.T) {
 		work[i].Flops = float64(i)
 	}
 	p.Name = "</script><b>"
-	line := byHand(p)
+	line, runs := byHand(p), byHand(p)
+	runs.Workers[0][2].Run = 7
 	var out bytes.Buffer
-	if err := draw.HTML(&out, draw.Page{Plan: p, Timelines: []*timeline.Timeline{line}, Operators: []*task.Operator{&linear.Operator.Operator}, Work: work, Machine: simulate.Machine{Rate: 2, Bandwidth: 3}}); err != nil {
+	if err := draw.HTML(&out, draw.Page{Plan: p, Timelines: []*timeline.Timeline{line, runs}, Operators: []*task.Operator{&linear.Operator.Operator}, Work: work, Machine: simulate.Machine{Rate: 2, Bandwidth: 3}}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(out.String(), "<b>") {
@@ -95,6 +96,9 @@ func TestHTML(t *testing.T) {
 		t.Errorf("the page asks for what is not in it: %s", outside)
 	}
 	h, numbers := decoded(t, out.String())
+	if !slices.EqualFunc(h.Timelines[1].Spans, [][]int{{1, 1}, {2, 0}}, slices.Equal) {
+		t.Errorf("spans of two runs are %v", h.Timelines[1].Spans)
+	}
 	if h.Name != p.Name || h.Fault != "" || h.Tasks != len(p.Tasks) || h.Edges != p.Deps.Edges() || h.Machine == nil || h.Machine.Rate != 2*float64(len(p.Schedule.Queues)) || h.Machine.Bandwidth != 3 {
 		t.Errorf("the page says %+v", h)
 	}
@@ -146,7 +150,7 @@ func TestHTML(t *testing.T) {
 	numbers = numbers[len(p.Deps.Start)+p.Deps.Edges():]
 	at := func(seconds float64) int32 { return int32(seconds / h.Timelines[0].Unit) }
 	want := []int32{0, 0, 0, at(3), 0, 5, at(3.5), at(4), 2, 0, at(0.5), at(3.75), 0, 7, at(3.75), at(4)}
-	if !slices.Equal(h.Timelines[0].Spans, []int{2, 2}) || !slices.Equal(numbers, want) {
+	if !slices.EqualFunc(h.Timelines[0].Spans, [][]int{{2}, {2}}, slices.Equal) || !slices.Equal(numbers, slices.Concat(want, want)) {
 		t.Errorf("spans are %v: %v, want %v", h.Timelines[0].Spans, numbers, want)
 	}
 }
@@ -156,7 +160,10 @@ func TestHTMLErrors(t *testing.T) {
 	t.Parallel()
 	_, p := training(t)
 	beyond := &timeline.Timeline{Name: "other", Plan: p, Workers: [][]timeline.Span{{{Task: len(p.Tasks), Range: op.Range{Hi: 1}, End: 1}}}}
+	back := byHand(p)
+	back.Workers[0][0].Run = 1
 	for name, page := range map[string]draw.Page{
+		"worker 0: want runs one after the other, got run 0 behind 1": {Plan: p, Timelines: []*timeline.Timeline{back}},
 		"want a plan, got none":                             {},
 		"draw: plan training: want work of":                 {Plan: p, Work: make([]simulate.Work, 1)},
 		"draw: timeline other: want tasks of plan training": {Plan: p, Timelines: []*timeline.Timeline{beyond}},

@@ -5,7 +5,7 @@
 const $ = id => document.getElementById(id);
 const cssColor = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 let plan, layerOf, start, pred; // of tasks
-let runs = [];                  // the timelines: {name, unit, workers: [Int32Array of 4 numbers a span], end, byLayer, elapsed}: seconds of all workers, and from the first to the last span
+let runs = [];                  // the timelines: {name, unit, count of runs, workers: [Int32Array of 4 numbers a span], end, byLayer, elapsed}
 let run = 0;
 let selected = {layer: -1, task: -1, root: -1};
 const SPAN = 4; // kind, task, begin, end
@@ -13,7 +13,8 @@ const SPAN = 4; // kind, task, begin, end
 // decode reads the data of the page.
 async function decode() {
   const text = $("data").textContent.trim();
-  const bytes = Uint8Array.from(atob(text), c => c.charCodeAt(0));
+  const binary = atob(text), bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
   $("data").remove();
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const buffer = await new Response(stream).arrayBuffer();
@@ -24,22 +25,35 @@ async function decode() {
   layerOf = take(plan.tasks);
   start = take(plan.tasks + 1);
   pred = take(plan.edges);
-  for (const t of plan.timelines) {
-    const r = {name: t.name, unit: t.unit, workers: t.spans.map(n => take(SPAN * n)), end: 0, byLayer: new Float64Array(plan.layers.length), elapsed: new Float64Array(plan.layers.length)};
-    const first = new Float64Array(plan.layers.length).fill(Infinity), last = new Float64Array(plan.layers.length);
-    for (const spans of r.workers) {
-      for (let i = 0; i < spans.length; i += SPAN) {
-        r.end = Math.max(r.end, spans[i + 3]);
+  for (const t of plan.timelines) runs.push(measured(t, take));
+}
+
+// measured returns a timeline with the time of each layer, as a mean of the runs: of all workers, and from the first to the last span.
+function measured(t, take) {
+  const n = plan.layers.length, r = {name: t.name, unit: t.unit, count: t.spans.length ? t.spans[0].length : 0, end: 0, byLayer: new Float64Array(n), elapsed: new Float64Array(n)};
+  r.workers = t.spans.map(counts => take(SPAN * counts.reduce((sum, k) => sum + k, 0)));
+  const at = r.workers.map(() => 0), first = new Int32Array(n), last = new Int32Array(n); // where the next run of each worker begins, and the run of each layer
+  for (let run = 0; run < r.count; run++) {
+    first.fill(0x7fffffff);
+    last.fill(0);
+    r.workers.forEach((spans, w) => {
+      let i = at[w];
+      for (at[w] += SPAN * t.spans[w][run]; i < at[w]; i += SPAN) {
         if (spans[i] !== 0) continue;
-        const layer = layerOf[spans[i + 1]];
-        r.byLayer[layer] += (spans[i + 3] - spans[i + 2]) * t.unit;
-        first[layer] = Math.min(first[layer], spans[i + 2]);
-        last[layer] = Math.max(last[layer], spans[i + 3]);
+        const layer = layerOf[spans[i + 1]], begin = spans[i + 2], end = spans[i + 3];
+        r.byLayer[layer] += end - begin;
+        if (begin < first[layer]) first[layer] = begin;
+        if (end > last[layer]) last[layer] = end;
       }
-    }
-    r.elapsed = r.elapsed.map((_, i) => Math.max(last[i] - first[i], 0) * t.unit);
-    runs.push(r);
+      if (i > 0) r.end = Math.max(r.end, spans[i - 1]);
+    });
+    for (let i = 0; i < n; i++) if (last[i] > first[i]) r.elapsed[i] += last[i] - first[i];
   }
+  for (let i = 0; i < n; i++) {
+    r.byLayer[i] *= t.unit / Math.max(r.count, 1);
+    r.elapsed[i] *= t.unit / Math.max(r.count, 1);
+  }
+  return r;
 }
 
 // Numbers as people read them.
@@ -136,21 +150,38 @@ function drawTime() {
   time.canvas.style.height = Math.min(height, 320) + "px";
   const {c, width} = context(time.canvas, Math.min(height, 320));
   const ink = cssColor("--ink"), weak = cssColor("--weak"), wait = cssColor("--wait"), accent = cssColor("--accent");
-  const marks = plan.layers.map((_, i) => marked(i));
+  // The color of a layer is a number, so that a pixel in which many spans lie shows what takes most of its time; what is marked is always seen.
+  const colors = [wait, accent, ...new Set(plan.layers.map((_, i) => phaseColor(i)))];
+  const colorOf = plan.layers.map((_, i) => marked(i) ? 1 : colors.indexOf(phaseColor(i)));
+  const perUnit = (width - time.left - 8) / (time.to - time.from);
   r.workers.forEach((spans, worker) => {
-    const y = worker * (time.lane + time.gap);
+    const y = worker * (time.lane + time.gap), parts = new Float64Array(colors.length);
     c.fillStyle = ink;
     c.fillText("worker " + worker, 4, y + time.lane / 2 + 4);
-    let drawn = -1, drawnMark = -1; // the pixels that are drawn so far
+    let pixel = -1; // that has narrow spans, which are not drawn yet
+    const flush = () => {
+      if (pixel < 0) return;
+      let most = 1;
+      if (parts[1] === 0) for (let i = 0; i < parts.length; i++) if (parts[i] > parts[most]) most = i;
+      c.fillStyle = colors[most];
+      c.fillRect(pixel, y, 1, time.lane);
+      parts.fill(0);
+      pixel = -1;
+    };
     for (let i = firstSpan(spans, time.from) * SPAN; i < spans.length && spans[i + 2] <= time.to; i += SPAN) {
-      const x = Math.max(timeX(spans[i + 2], width), time.left), end = Math.min(timeX(spans[i + 3], width), width - 8);
-      const layer = layerOf[spans[i + 1]], mark = spans[i] === 0 && marks[layer];
-      if (end <= (mark ? drawnMark : drawn)) continue; // narrower than what a pixel shows
-      c.fillStyle = spans[i] > 0 ? wait : mark ? accent : phaseColor(layer);
-      const w = Math.max(end - x, mark ? 1 : 0.5);
+      const x = Math.max(time.left + (spans[i + 2] - time.from) * perUnit, time.left), end = Math.min(time.left + (spans[i + 3] - time.from) * perUnit, width - 8), w = end - x;
+      const layer = layerOf[spans[i + 1]], color = spans[i] > 0 ? 0 : colorOf[layer];
+      if (w < 1) {
+        if (Math.floor(x) !== pixel) {
+          flush();
+          pixel = Math.floor(x);
+        }
+        parts[color] += Math.max(w, 1e-6);
+        continue;
+      }
+      flush();
+      c.fillStyle = colors[color];
       c.fillRect(x, y, w, time.lane);
-      drawn = Math.ceil(end * 2) / 2 - 0.5;
-      if (mark) drawnMark = end;
       if (w > 3) {
         c.strokeStyle = spans[i + 1] === selected.task ? accent : "#0004";
         c.lineWidth = spans[i + 1] === selected.task ? 2.5 : 0.6;
@@ -161,11 +192,12 @@ function drawTime() {
         c.beginPath();
         c.rect(x, y, w - 2, time.lane);
         c.clip();
-        c.fillStyle = spans[i] > 0 || mark ? "#fff" : "#1f2328";
-        c.fillText(spans[i] > 0 ? "waits" : plan.layers[layer].label, x + 4, y + time.lane / 2 + 4);
+        c.fillStyle = color < 2 ? "#fff" : "#1f2328";
+        c.fillText(color === 0 ? "waits" : plan.layers[layer].label, x + 4, y + time.lane / 2 + 4);
         c.restore();
       }
     }
+    flush();
   });
   // The axis.
   const y = height - time.axis;
@@ -206,6 +238,12 @@ function setTime(from, to) {
   drawTime();
 }
 
+function showRun(number) {
+  run = number;
+  $("runs").value = number;
+  setTime(0, runs[run].end);
+}
+
 function startTime() {
   time.canvas = document.querySelector("#time canvas");
   if (runs.length === 0) {
@@ -213,7 +251,7 @@ function startTime() {
     return;
   }
   runs.forEach((r, i) => $("runs").append(element("option", {value: i}, `${r.name}, ${seconds(r.end * r.unit)}`)));
-  $("runs").onchange = e => { run = +e.target.value; setTime(0, runs[run].end); draw(); detail(); };
+  $("runs").onchange = e => { showRun(+e.target.value); draw(); detail(); };
   $("fit").onclick = () => setTime(0, runs[run].end);
   time.to = runs[0].end || 1;
   let drag = null, last = null;
@@ -523,7 +561,7 @@ function detail() {
   const l = plan.layers[selected.layer], o = plan.operators[l.operator], parts = [element("h2", {}, l.label)];
   const line = t => parts.push(element("div", {}, t));
   line(`${l.phase || "built-in"}, ${l.end - l.first} ${l.end - l.first === 1 ? "task" : "tasks"} from ${l.first} on, grid ${l.grid}`);
-  if (runs.length) line(`${seconds(runs[run].byLayer[selected.layer])} of all workers in the run that is shown`);
+  if (runs.length) line(`${seconds(runs[run].byLayer[selected.layer])} of all workers ${runs[run].count > 1 ? `in a run, as a mean of ${runs[run].count}` : "in the run that is shown"}`);
   if (l.flops) line(`${count(l.flops, " operations")}, ${bytes(l.bytes || 0)} moved`);
   if (selected.task >= 0) {
     const t = selected.task, preds = Array.from(pred.subarray(start[t], start[t + 1]));
@@ -534,8 +572,9 @@ function detail() {
         if (spans[i + 1] !== t) continue;
         if (spans[i] > 0) waited += spans[i + 3] - spans[i + 2]; else { ranges++; ran += spans[i + 3] - spans[i + 2]; }
       }
-      if (ranges > 0) line(`worker ${w} runs ${ranges === 1 ? "it" : ranges + " ranges of it"} for ${seconds(ran * runs[run].unit)}`);
-      if (waited > 0) line(`worker ${w} waits for it for ${seconds(waited * runs[run].unit)}`);
+      const all = runs[run].count > 1 ? `, in ${runs[run].count} runs together` : "";
+      if (ranges > 0) line(`worker ${w} runs ${ranges === 1 ? "it" : ranges + " ranges of it"} for ${seconds(ran * runs[run].unit)}${all}`);
+      if (waited > 0) line(`worker ${w} waits for it for ${seconds(waited * runs[run].unit)}${all}`);
     }
     parts.push(...list("waits for", preds.map(p => [link(`task ${p}: ${plan.layers[layerOf[p]].label}`, {task: p})])));
   }
@@ -590,7 +629,8 @@ async function main() {
   layoutGraph();
   show("graph");
   detail();
-  const link = new URLSearchParams(location.hash.slice(1)); // #view=memory&layer=3
+  const link = new URLSearchParams(location.hash.slice(1)); // #view=memory&run=1&layer=3
+  if (runs[+link.get("run")]) showRun(+link.get("run"));
   if (views[link.get("view")]) show(link.get("view"));
   for (const k of ["layer", "task", "root"]) if (link.has(k)) select({[k]: +link.get(k)});
   document.body.dataset.ready = Math.round(performance.now());

@@ -1,0 +1,34 @@
+//go:build chromium
+
+package page
+
+import (
+	"flag"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+var (
+	file  = flag.String("file", "", "measure how long the page in this `file` takes to open")
+	place = flag.String("place", "", "what stands behind the name of the file, such as #run=1")
+)
+
+// TestOpening measures how long the page of a file takes to open, from the address to the last mark of its
+// script, in a browser that runs.
+func TestOpening(t *testing.T) {
+	if *file == "" {
+		t.Skip("the flag -file names no page")
+	}
+	path, err := filepath.Abs(*file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := start(t)
+	for range 5 {
+		p := b.open(path+*place, "light")
+		t.Logf("ready after %v, of which the page says %s ms; %s", p.took.Round(time.Millisecond), p.text("document.body.dataset.ready"), p.text("document.getElementById('summary').textContent + ', spans: ' + runs.map(r => r.workers.reduce((n, s) => n + s.length / 4, 0))"))
+		p.clean("")
+		p.close()
+	}
+}
