@@ -27,8 +27,8 @@ var extentsOfTests = [][2]int{{3, 4}, {1, 1}, {3, 1100}, {6, 128}, {64, 10}, {11
 // The interpreter takes most of the time of these tests on large tensors.
 var allLoops = flag.Bool("all-loops", false, "compare all loops on all large tensors, in all types")
 
-// sampled returns the cases that run at given extents and for a type. On large tensors it is every fourth
-// case, and another fourth for the other type and other extents. With -short, it is one case in 15: these
+// sampled returns the cases that run at given extents and for a type. On large tensors it is every eighth
+// case, and another eighth for the other type and other extents. With -short, it is one case in 15: these
 // tests compute with one goroutine, so the race detector, under which they take many times as long, finds
 // little in them.
 func sampled(cases []string, size [2]int, typ dtype.Type) []string {
@@ -37,9 +37,9 @@ func sampled(cases []string, size [2]int, typ dtype.Type) []string {
 	case testing.Short():
 		every = 15
 	case !*allLoops && size[0]*size[1] > 1000:
-		first, every = slices.Index(extentsOfTests, size)%4, 4
+		first, every = slices.Index(extentsOfTests, size)%8, 8
 		if typ == dtype.F32 {
-			first = (first + 2) % 4
+			first = (first + 4) % 8
 		}
 	}
 	var out []string

@@ -106,11 +106,7 @@ func TestOrder(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	random := rand.New(rand.NewPCG(1, 2))
 	var first []artifact.Artifact
-	runs := 20
-	if testing.Short() {
-		runs = 4 // two on one processor and two on two
-	}
-	for i := range runs {
+	for i := range 6 { // three on one processor and three on two
 		runtime.GOMAXPROCS(1 + i%2)
 		m := resolve(inputs, &list)
 		if m == nil {
