@@ -224,8 +224,8 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.times {
 		opts = append(opts, opgen.Profile())
 	}
-	recorder := planpage.Recorder(o.recorded)
-	if o.page != "" {
+	recorder := planpage.Recorder(o.recorded, o.serve != "")
+	if o.page+o.serve != "" {
 		opts = append(opts, opgen.Observe(recorder)) // which takes time
 	}
 	if o.mpi {
@@ -255,7 +255,7 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	}
 	var t *training
 	if o.steps > 0 {
-		if t, err = newTraining(ctx, o, c, session, w); err != nil {
+		if t, err = newTraining(ctx, o, c, session, recorder, w); err != nil {
 			return err
 		}
 	}

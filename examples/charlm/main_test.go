@@ -18,6 +18,7 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/interrupt"
 	"github.com/opgen/opgen/examples/internal/opticks"
+	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/runtime/curves"
 )
@@ -389,7 +390,7 @@ func BenchmarkStep(b *testing.B) {
 	var o options
 	o.register(flag.NewFlagSet("charlm", flag.ContinueOnError))
 	err = opgen.Do(catalogue.Register, func(s *opgen.Session) error {
-		t, err := newTraining(b.Context(), o, c, s, &bytes.Buffer{})
+		t, err := newTraining(b.Context(), o, c, s, planpage.Recorder(1, false), &bytes.Buffer{})
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/opticks"
+	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/generated/batchmatmul"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/elementbinary"
@@ -171,7 +172,7 @@ func TestChecked(t *testing.T) {
 	for name, opts := range map[string][]opgen.Option{"": nil, "checked": {opgen.Checked()}, "plain": {opgen.Plain()}} {
 		var losses []float32
 		err := opgen.Do(catalogue.Register, func(s *opgen.Session) error {
-			tr, err := newTraining(t.Context(), o, c, s, io.Discard)
+			tr, err := newTraining(t.Context(), o, c, s, planpage.Recorder(1, false), io.Discard)
 			if err != nil {
 				return err
 			}

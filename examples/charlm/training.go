@@ -11,11 +11,13 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/moves"
 	"github.com/opgen/opgen/examples/internal/opticks"
+	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/curves"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/loader"
 	"github.com/opgen/opgen/runtime/mesh"
+	"github.com/opgen/opgen/runtime/profile"
 )
 
 // errInterrupted says that a training stopped before its end since the user wished so.
@@ -33,7 +35,9 @@ type training struct {
 	w        io.Writer
 	chart    trainlog.Chart
 	measured curves.Run
-	live     *curves.Live   // nil without a page while the training runs
+	recorder *profile.Recorder
+	live     trainlog.Live  // the page of curves while the training runs
+	newest   *planpage.Live // the page of the newest step, or nil
 	watched  []graph.Tensor // the learning rate and, if gradients are clipped, their norm; none without a page
 }
 
@@ -41,7 +45,7 @@ type training struct {
 type batch struct{ text, next []int32 }
 
 // newTraining loads the program of a training step.
-func newTraining(ctx context.Context, o options, c *opticks.Corpus, s *opgen.Session, w io.Writer) (*training, error) {
+func newTraining(ctx context.Context, o options, c *opticks.Corpus, s *opgen.Session, recorder *profile.Recorder, w io.Writer) (*training, error) {
 	pieces := len(c.Train) - o.context // a piece begins at each character that has enough behind it
 	if pieces < o.batch {
 		return nil, fmt.Errorf("want a text for training of at least %d characters, got %d", o.context+o.batch, len(c.Train))
@@ -58,7 +62,7 @@ func newTraining(ctx context.Context, o options, c *opticks.Corpus, s *opgen.Ses
 	if err != nil {
 		return nil, err
 	}
-	t := &training{options: o, corpus: c, session: s, batches: batches, w: w}
+	t := &training{options: o, corpus: c, session: s, batches: batches, recorder: recorder, w: w}
 	var p *graph.Program
 	if o.mesh == nil {
 		p, err = t.replicas()
@@ -142,8 +146,13 @@ func (t *training) run(ctx context.Context) (err error) {
 	}
 	t.measured.Name = trainlog.Name(o.fixed())
 	t.measured.Curve("loss").Unit, t.measured.Curve("time of a step").Unit = "bits of a character", "ms"
-	if t.live, err = trainlog.Serve(t.w, o.serve, "Training of charlm", o.training, &t.measured); err != nil {
-		return err
+	if o.serve != "" {
+		if t.newest, err = planpage.NewLive(t.recorder, t.session, t.step, o.workers); err != nil {
+			return err
+		}
+		if t.live, err = trainlog.Serve(t.w, o.serve, "Training of charlm", o.training, &t.measured, t.newest.Page); err != nil {
+			return err
+		}
 	}
 	defer func() { err = errors.Join(err, t.live.Close()) }()
 	curve, err := trainlog.OpenCurve(o.curve, at.Step)
@@ -254,7 +263,7 @@ func (t *training) measure(step int, loss float64, took time.Duration) error {
 			t.measured.Curve(name).Add(step, values[i])
 		}
 	})
-	return nil
+	return t.newest.Show(step, fmt.Sprintf("%.4f bits of a character", loss/math.Ln2))
 }
 
 // report prints the times of tasks and draws the losses, if the options say so.

@@ -215,8 +215,8 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	opts := append(engine, opgen.Profile())
-	recorder := planpage.Recorder(o.recorded)
-	if o.trace+o.timeline+o.prediction+o.page != "" {
+	recorder := planpage.Recorder(o.recorded, o.serve != "")
+	if o.trace+o.timeline+o.prediction+o.page+o.serve != "" {
 		opts = append(opts, opgen.Observe(recorder)) // which takes time
 	}
 	if o.fuse {
@@ -269,7 +269,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	t := &training{options: o, session: session, classifier: s, batches: batches, w: w}
 	t.measured.Name = trainlog.Name(t.fixed())
 	t.measured.Curve("loss").Log, t.measured.Curve("time of a step").Unit = true, "ms"
-	if t.live, err = trainlog.Serve(w, o.serve, "Training of digits", o.training, &t.measured); err != nil {
+	if err := t.serve(ctx, recorder); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.live.Close()) }()

@@ -108,24 +108,26 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// asking asks for the page of a training when the training says where it is.
+// asking asks for the pages of a training when the training says where they are.
 type asking struct {
 	bytes.Buffer
-	page string
+	pages string
 }
 
 func (a *asking) Write(text []byte) (int, error) {
 	if url, _, ok := strings.Cut(string(text), " shows the training while it runs"); ok {
-		answer, err := http.Get(url)
-		if err != nil {
-			return 0, err
+		for _, url := range []string{url, strings.Replace(url, "/?", "/2?", 1)} {
+			answer, err := http.Get(url)
+			if err != nil {
+				return 0, err
+			}
+			defer answer.Body.Close()
+			page, err := io.ReadAll(answer.Body)
+			if err != nil {
+				return 0, err
+			}
+			a.pages += string(page)
 		}
-		defer answer.Body.Close()
-		page, err := io.ReadAll(answer.Body)
-		if err != nil {
-			return 0, err
-		}
-		a.page = string(page)
 	}
 	return a.Buffer.Write(text)
 }
@@ -155,8 +157,10 @@ func TestReadme(t *testing.T) {
 		if err := run(t.Context(), o, &out); err != nil {
 			t.Fatal(err)
 		}
-		if served := strings.Contains(out.page, "<title>Training of digits</title>"); served != (o.serve != "") {
-			t.Errorf("%s: while it runs there is the page %t, %q", command[0], served, out.page)
+		for _, title := range []string{"Training of digits", "Plan training"} {
+			if served := strings.Contains(out.pages, "<title>"+title+"</title>"); served != (o.serve != "") {
+				t.Errorf("%s: while it runs there is the page %s %t, %q", command[0], title, served, out.pages)
+			}
 		}
 		if o.prediction != "" && !regexp.MustCompile(`\na step takes \d+\.\d us as predicted, and \d+\.\d us as measured; its critical path takes \d+\.\d us\nworker 0 waits for `).MatchString(out.String()) {
 			t.Errorf("%s prints\n%s", command[0], &out.Buffer)

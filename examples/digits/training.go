@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"github.com/opgen/opgen"
+	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/curves"
 	"github.com/opgen/opgen/runtime/loader"
+	"github.com/opgen/opgen/runtime/profile"
 )
 
 // training trains a classifier on all batches, with checkpoints.
@@ -29,7 +31,25 @@ type training struct {
 
 	chart    trainlog.Chart
 	measured curves.Run
-	live     *curves.Live // nil without a page while the training runs
+	live     trainlog.Live  // the page of curves while the training runs
+	newest   *planpage.Live // the page of the newest step, or nil
+}
+
+// serve shows the training to browsers while it runs, if the options say so.
+func (t *training) serve(ctx context.Context, recorder *profile.Recorder) error {
+	o := &t.options
+	if o.serve == "" {
+		return nil
+	}
+	usual, err := t.classifier.train.For(ctx, o.batch)
+	if err != nil {
+		return err
+	}
+	if t.newest, err = planpage.NewLive(recorder, t.session, usual.Program, o.workers); err != nil {
+		return err
+	}
+	t.live, err = trainlog.Serve(t.w, o.serve, "Training of digits", o.training, &t.measured, t.newest.Page)
+	return err
 }
 
 // run trains from where the checkpoints stand, or from the beginning.
@@ -66,6 +86,11 @@ func (t *training) run(ctx context.Context) (err error) {
 			t.measured.Curve("right answers of the batch").Add(b.Step+1, float64(right)/float64(b.Data.len()))
 			t.measured.Curve("time of a step").Add(b.Step+1, took.Seconds()*1e3)
 		})
+		if b.Data.len() == t.options.batch { // the last one of an epoch, which may be smaller, has another plan
+			if err := t.newest.Show(b.Step+1, fmt.Sprintf("%.4f", loss)); err != nil {
+				return err
+			}
+		}
 		fmt.Fprintf(curve, "%d %d %x\n", b.Epoch+1, b.InEpoch+1, loss)
 		t.chart.Add(b.Step+1, float64(loss))
 		t.losses += float64(loss) * float64(b.Data.len())

@@ -17,6 +17,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/opgen/opgen/runtime/live"
 )
 
 // Run holds the measured curves of a training.
@@ -112,11 +114,33 @@ func HTML(w io.Writer, title string, runs ...*Run) error {
 	if err := valid(runs); err != nil {
 		return err
 	}
+	return document(w, title, nil, runs)
+}
+
+// Live returns the page that HTML writes, for a server of package live. Only its Update may change the runs
+// while it is served: add values, and add curves.
+func Live(title string, runs ...*Run) (*live.Page, error) {
+	if err := valid(runs); err != nil {
+		return nil, err
+	}
+	return live.NewPage(title, func(w io.Writer, at *live.Place) error { return document(w, title, at, runs) },
+		func(w io.Writer) error { return json.NewEncoder(w).Encode(runs) }), nil
+}
+
+// document writes a page, which follows a program that serves it if at is not nil.
+func document(w io.Writer, title string, at *live.Place, runs []*Run) error {
 	data, err := encoded(runs)
 	if err != nil {
 		return err
 	}
-	return execute(w, title, "", data)
+	return page.Execute(w, struct {
+		Title      string
+		Live       *live.Place
+		CSS        template.CSS
+		UPlot      template.JS
+		Follow, JS template.JS
+		Data       template.HTML
+	}{title, at, template.CSS(uPlotCSS + pageCSS), template.JS(uPlotJS), live.Script, template.JS(pageJS), template.HTML(dataBegin + data + dataEnd)})
 }
 
 // encoded returns runs as a page holds them: JSON that is compressed with gzip, in base64.
@@ -133,17 +157,6 @@ func encoded(runs []*Run) (string, error) {
 	}
 	err = errors.Join(z.Close(), encoder.Close())
 	return data.String(), err
-}
-
-// execute writes a page with encoded runs. live is the address that the page asks for runs that changed, or
-// "".
-func execute(w io.Writer, title, live, data string) error {
-	return page.Execute(w, struct {
-		Title, Live string
-		CSS         template.CSS
-		UPlot, JS   template.JS
-		Data        template.HTML
-	}{title, live, template.CSS(uPlotCSS + pageCSS), template.JS(uPlotJS), template.JS(pageJS), template.HTML(dataBegin + data + dataEnd)})
 }
 
 // valid returns an error about the first curve that has not one value for each step, or steps that do not

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/opgen/opgen/runtime/live"
 )
 
 // runOf returns a run with a curve of values.
@@ -124,5 +128,44 @@ func TestUPlot(t *testing.T) {
 		if sum := sha256.Sum256([]byte(text)); hex.EncodeToString(sum[:]) != want {
 			t.Errorf("a file of uPlot has the SHA-256 %x, want %s", sum, want)
 		}
+	}
+}
+
+// TestLive serves the page of two trainings, of which one makes a step, and reads the page and its changes.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	run := runOf("now", 5)
+	page, err := Live("Training", runOf("before", 3, 2), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := live.Serve("localhost:0", page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	for steps := 1; steps <= 2; steps++ {
+		if steps == 2 {
+			page.Update(func() { run.Curve("loss").Add(2, 4) })
+		}
+		for _, address := range []string{server.URL(), strings.Replace(server.URL(), "/?", "/changes1?", 1)} {
+			a, err := http.Get(address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var runs []*Run
+			if a.Header.Get("Version") == "" {
+				runs, err = Read(a.Body)
+			} else {
+				err = json.NewDecoder(a.Body).Decode(&runs)
+			}
+			a.Body.Close()
+			if err != nil || len(runs) != 2 || len(runs[1].Curve("loss").Steps) != steps {
+				t.Errorf("%s: step %d: %v, %v", address, steps, runs, err)
+			}
+		}
+	}
+	if _, err := Live("Training", &Run{Name: "wrong", Curves: []*Curve{{Name: "loss", Steps: []int{1}}}}); err == nil {
+		t.Error("want an error for a curve without values, got none")
 	}
 }

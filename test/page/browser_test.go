@@ -208,7 +208,7 @@ func (p *tab) until(script string) string {
 			return text
 		}
 	}
-	p.t.Fatalf("not in %v: %s\n%s", wait, script, p.document())
+	p.t.Fatalf("not in %v: %s\n%s", wait, script, p.text("document.body.innerText"))
 	return ""
 }
 

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ import (
 	"github.com/opgen/opgen/runtime/curves"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
+	"github.com/opgen/opgen/runtime/live"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/simulate"
@@ -178,34 +180,77 @@ func TestTrainings(t *testing.T) {
 	}
 }
 
-// TestLive opens the page of a training that runs, measures something new, and more steps, and ends. The page
-// shows that without being loaded again.
+// TestLive opens the pages of a training that runs, and of the plan of its step. The training makes another
+// step, measures something new, and ends: the pages show that without being loaded again.
 func TestLive(t *testing.T) {
 	run := &curves.Run{Name: "now"}
 	run.Curve("loss").Add(1, 4)
-	live, err := curves.Serve("localhost:0", "Training", run)
+	training, err := curves.Live("Training", run)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer live.Close()
-	page := start(t).open(live.URL(), "light")
+	p := chain(t, 2)
+	step, err := draw.NewLive(draw.Page{Plan: p, Work: slices.Repeat([]simulate.Work{{Flops: 1e5, Bytes: 1e4}}, len(p.Tasks)), Machine: simulate.Machine{Rate: 1e12, Bandwidth: 1e11}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := live.Serve("localhost:0", training, step.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	root, _, _ := strings.Cut(server.URL(), "?")
+	b := start(t)
+	page := b.open(server.URL(), "light")
 	page.text("mark = 'not loaded again'")
-	live.Update(func() {
+	training.Update(func() {
 		run.Curve("loss").Add(2, 2)
 		run.Curve("late").Add(2, 0.25)
 	})
 	page.until("document.body.innerText.includes('0.25') || ''")
-	if document := page.document(); !strings.Contains(document, "now</td><td>2</td><td>2</td><td>0.25</td>") || strings.Count(document, "<canvas") != 2 || !strings.Contains(document, ">the training runs<") {
-		t.Errorf("the page says %s", document)
+	if document := page.document(); !strings.Contains(document, "now</td><td>2</td><td>2</td><td>0.25</td>") || strings.Count(document, "<canvas") != 2 || !strings.Contains(document, ">running<") {
+		t.Errorf("the page says %s", page.text("document.body.innerText"))
 	}
-	address, _, _ := strings.Cut(live.URL(), "?")
-	page.clean(address)
-	if err := live.Close(); err != nil {
+	page.clean(root)
+
+	next := b.open(page.text("[...document.links].find(a => a.textContent.startsWith('Plan ')).href"), "light")
+	next.text("mark = 'not loaded again'")
+	next.text("show('roofline')")
+	if hidden := next.text("$('time').hidden + $('noroofline').textContent"); !strings.HasPrefix(hidden, "trueThe page has no") {
+		t.Errorf("before the first step the page has %s", hidden)
+	}
+	line := predicted(t, p, 1)
+	for at, name := range []string{"first", "second"} {
+		line.Name = name
+		if err := step.Show([]draw.Fact{{Name: "step", Value: name}}, line); err != nil {
+			t.Fatal(err)
+		}
+		next.until(fmt.Sprintf("$('newest').textContent === 'step %s' || ''", name))
+		if at == 0 {
+			next.text("select({task: 5}); setTime(1000, 3000)")
+			for i := range line.Workers {
+				for k := range line.Workers[i] {
+					line.Workers[i][k].Begin *= 2
+					line.Workers[i][k].End *= 2
+				}
+			}
+		}
+	}
+	if got := next.text("[$('runs').textContent.split(',')[0], runs.length, roofline.points.length === plan.layers.length, selected.task, time.from, time.to, mark].join()"); got != "second,1,true,5,1000,3000,not loaded again" {
+		t.Errorf("behind the second step the page has %s", got)
+	}
+	if document := next.document(); !strings.Contains(document, "runs it for 2.00") || !strings.Contains(document, "<td>step</td><td>second</td>") {
+		t.Errorf("behind the second step the page says %s", next.text("document.body.innerText"))
+	}
+	next.clean(root)
+	if err := server.Close(); err != nil {
 		t.Fatal(err)
 	}
-	page.until("document.body.innerText.includes('the training ended') || ''")
-	if page.text("mark") != "not loaded again" {
-		t.Error("the page was loaded again")
+	for _, p := range []*tab{page, next} {
+		p.until("document.getElementById('live').textContent === 'ended' || ''")
+		if p.text("mark") != "not loaded again" {
+			t.Error("the page was loaded again")
+		}
 	}
 }
 

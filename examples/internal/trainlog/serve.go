@@ -9,32 +9,39 @@ import (
 	"slices"
 
 	"github.com/opgen/opgen/runtime/curves"
+	"github.com/opgen/opgen/runtime/live"
 )
 
+// Live is a training that browsers of this machine see while it runs. Without a page, Update only calls its
+// argument, and Close does nothing.
+type Live struct {
+	*live.Page // nil without a page
+	*live.Server
+}
+
 // Serve shows a training while it runs, beside the earlier trainings of the page in a file, if that exists,
-// and prints where browsers find it. It returns nil for the address "".
-func Serve(w io.Writer, address, title, page string, run *curves.Run) (*curves.Live, error) {
-	if address == "" {
-		return nil, nil
-	}
+// with links to other pages, and prints where browsers find it.
+func Serve(w io.Writer, address, title, page string, run *curves.Run, others ...*live.Page) (l Live, err error) {
 	var runs []*curves.Run
 	if page != "" {
 		f, err := os.Open(page)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return l, err
 		}
 		if err == nil {
 			defer f.Close()
 			if runs, err = curves.Read(f); err != nil {
-				return nil, fmt.Errorf("%s: %w", page, err)
+				return l, fmt.Errorf("%s: %w", page, err)
 			}
 		}
 	}
 	runs = slices.DeleteFunc(runs, func(r *curves.Run) bool { return r.Name == run.Name })
-	live, err := curves.Serve(address, title, append(runs, run)...)
-	if err != nil {
-		return nil, err
+	if l.Page, err = curves.Live(title, append(runs, run)...); err != nil {
+		return Live{}, err
 	}
-	fmt.Fprintf(w, "%s shows the training while it runs\n", live.URL())
-	return live, nil
+	if l.Server, err = live.Serve(address, append([]*live.Page{l.Page}, others...)...); err != nil {
+		return Live{}, err
+	}
+	fmt.Fprintf(w, "%s shows the training while it runs\n", l.URL())
+	return l, nil
 }

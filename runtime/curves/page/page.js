@@ -123,38 +123,16 @@ function show() {
   draw();
 }
 
-// follow asks a training that runs for what changed, until it answers no more. It rests ten times as long as an answer takes to show, a second at least.
-async function follow(address) {
-  let version = "", rest = 1000;
-  $("live").textContent = "the training runs";
-  for (;;) {
-    await new Promise(done => setTimeout(done, rest));
-    const begin = performance.now();
-    let answer, changed;
-    try {
-      answer = await fetch(`${address}&version=${version}`);
-      if (answer.status === 200) changed = await answer.json();
-    } catch { // nobody answers
-      break;
-    }
-    if (!answer.ok) break;
-    if (changed) {
-      version = changed.version;
-      take(changed.runs);
-      show();
-    }
-    rest = Math.max(1000, 10 * (performance.now() - begin));
-  }
-  $("live").textContent = "the training ended";
-}
-
 async function main() {
   await decode();
   show();
   $("smooth").oninput = $("from").onchange = draw;
   window.addEventListener("resize", draw);
   document.body.dataset.ready = Math.round(performance.now());
-  if (document.body.dataset.live) await follow(document.body.dataset.live);
+  await follow(changed => {
+    take(JSON.parse(new TextDecoder().decode(changed)));
+    show();
+  });
 }
 
 window.addEventListener("error", e => fail(e.message));

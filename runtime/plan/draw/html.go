@@ -1,7 +1,6 @@
 package draw
 
 import (
-	"bytes"
 	"compress/gzip"
 	_ "embed"
 	"encoding/base64"
@@ -15,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/runtime/live"
 	"github.com/opgen/opgen/runtime/plan"
 	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/region"
@@ -34,6 +34,15 @@ type Page struct {
 	// with a timeline, the page compares the tasks with the roofline of the machine.
 	Work    []simulate.Work
 	Machine simulate.Machine
+	// Facts are further facts that the page shows, such as the loss of the step in the first timeline. The
+	// first two stand in its head.
+	Facts []Fact
+}
+
+// Fact is what is known about a plan or its runs.
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 //go:embed page/page.html
@@ -61,16 +70,30 @@ var pageTemplate = template.Must(template.New("page").Parse(pageHTML))
 // HTML returns an error if a timeline is that of another plan, or if there is work for another number of
 // tasks.
 func HTML(w io.Writer, page Page) error {
-	data, err := page.data()
+	fixed, err := page.fixed()
+	if err != nil {
+		return err
+	}
+	runs, err := page.runs()
+	if err != nil {
+		return err
+	}
+	return document(w, page.Plan.Name, nil, fixed, runs)
+}
+
+// document writes a page, which follows a program that serves it if at is not nil.
+func document(w io.Writer, plan string, at *live.Place, fixed, runs *section) error {
+	data, err := compressed(fixed, runs)
 	if err != nil {
 		return err
 	}
 	return pageTemplate.Execute(w, struct {
-		Title      string
-		CSS        template.CSS
-		Dagre, JS  template.JS
-		Compressed template.HTML
-	}{"Plan " + page.Plan.Name, template.CSS(pageCSS), template.JS(withoutSourceMap(pageDagre)), template.JS(pageJS), template.HTML(data)})
+		Title             string
+		Live              *live.Place
+		CSS               template.CSS
+		Dagre, Follow, JS template.JS
+		Compressed        template.HTML
+	}{"Plan " + plan, at, template.CSS(pageCSS), template.JS(withoutSourceMap(pageDagre)), live.Script, template.JS(pageJS), template.HTML(data)})
 }
 
 // withoutSourceMap returns a script without the comment that names its source map, for which browsers would
@@ -80,7 +103,7 @@ func withoutSourceMap(script string) string {
 	return before
 }
 
-// The JSON at the beginning of a page's data.
+// The JSON of the sections of a page's data.
 type (
 	pageHead struct {
 		Name      string                  `json:"name"`
@@ -99,8 +122,11 @@ type (
 		Kinds     []pageKind              `json:"kinds"`
 		Colors    map[string]string       `json:"colors"` // of phases
 		Operators map[string]pageOperator `json:"operators"`
-		Timelines []pageTimeline          `json:"timelines"`
 		Machine   *pageMachine            `json:"machine,omitempty"`
+	}
+	pageRuns struct {
+		Facts     []Fact         `json:"facts"`
+		Timelines []pageTimeline `json:"timelines"`
 	}
 	pageLayer struct {
 		Label    string       `json:"label"`
@@ -150,31 +176,49 @@ type (
 	}
 )
 
-// data returns the data of the page, compressed, in base64: the length of the JSON, the JSON, zeros up to a
-// multiple of 4 bytes, and 32-bit integers. These are, of each task, its layer; where the predecessors of
-// each task begin, and the predecessors; and for each span of each worker of each timeline the kind with the
-// worker it waits for, the task, the beginning and the end.
-func (page *Page) data() (string, error) {
+// section is a part of a page's data: JSON and integers.
+type section struct {
+	head    any
+	numbers []int32
+}
+
+// write writes the length of the JSON, the JSON, zeros up to a multiple of 4 bytes, and the integers.
+func (s *section) write(w io.Writer) error {
+	text, err := json.Marshal(s.head)
+	if err != nil {
+		return err
+	}
+	begin := binary.LittleEndian.AppendUint32(nil, uint32(len(text)))
+	begin = append(append(begin, text...), make([]byte, -len(text)&3)...)
+	if _, err := w.Write(begin); err != nil {
+		return err
+	}
+	return binary.Write(w, binary.LittleEndian, s.numbers)
+}
+
+// fixed returns what the page says about the plan. The integers are, of each task, its layer; where the
+// predecessors of each task begin, and the predecessors.
+func (page *Page) fixed() (*section, error) {
 	p := page.Plan
 	if p == nil {
-		return "", errors.New("draw: want a plan, got none")
+		return nil, errors.New("draw: want a plan, got none")
 	}
 	if n := p.Deps.Len(); n != len(p.Tasks) {
-		return "", fmt.Errorf("draw: plan %s: want predecessors of %d tasks, got those of %d", p.Name, len(p.Tasks), n)
+		return nil, fmt.Errorf("draw: plan %s: want predecessors of %d tasks, got those of %d", p.Name, len(p.Tasks), n)
 	}
 	if len(page.Work) > 0 && len(page.Work) != len(p.Tasks) {
-		return "", fmt.Errorf("draw: plan %s: want work of %d tasks, got that of %d", p.Name, len(p.Tasks), len(page.Work))
+		return nil, fmt.Errorf("draw: plan %s: want work of %d tasks, got that of %d", p.Name, len(p.Tasks), len(page.Work))
 	}
 	hash, err := p.Hash()
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	layers := layersOf(p)
 	head := pageHead{
 		Name: p.Name, Hash: hash, Target: string(p.Target), Tasks: len(p.Tasks), Edges: p.Deps.Edges(), Workers: len(p.Schedule.Queues),
 		Arena: p.ArenaBytes, Lower: p.LowerBound(), Variables: p.VariableBytes(),
 		Layers: make([]pageLayer, len(layers)), Arrows: arrowsOf(p, layers), Roots: make([]pageRoot, len(p.Roots)),
-		Colors: phaseColors, Operators: map[string]pageOperator{}, Timelines: []pageTimeline{},
+		Colors: phaseColors, Operators: map[string]pageOperator{},
 	}
 	if err := verify.Plan(p); err != nil {
 		head.Fault = err.Error()
@@ -201,18 +245,26 @@ func (page *Page) data() (string, error) {
 		}
 	}
 	numbers = append(append(numbers, p.Deps.Start...), p.Deps.Pred...)
+	if m := page.Machine; len(page.Work) > 0 && m.Rate > 0 && m.Bandwidth > 0 {
+		head.Machine = &pageMachine{m.Rate * float64(max(head.Workers, 1)), m.Bandwidth}
+	}
+	return &section{&head, numbers}, nil
+}
+
+// runs returns what the page says about runs of the plan. The integers are, for each span of each worker of
+// each timeline, the kind with the worker it waits for, the task, the beginning and the end.
+func (page *Page) runs() (*section, error) {
+	head := pageRuns{append([]Fact{}, page.Facts...), []pageTimeline{}}
+	var numbers []int32
 	for _, t := range page.Timelines {
-		described, spans, err := spansOf(p, t)
+		described, spans, err := spansOf(page.Plan, t)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		head.Timelines = append(head.Timelines, described)
 		numbers = append(numbers, spans...)
 	}
-	if m := page.Machine; len(page.Work) > 0 && m.Rate > 0 && m.Bandwidth > 0 {
-		head.Machine = &pageMachine{m.Rate * float64(max(head.Workers, 1)), m.Bandwidth}
-	}
-	return compress(&head, numbers)
+	return &section{&head, numbers}, nil
 }
 
 // layer returns what a page says about a layer.
@@ -300,30 +352,19 @@ func spansOf(p *plan.Plan, t *timeline.Timeline) (pageTimeline, []int32, error) 
 	return out, numbers, nil
 }
 
-// compress returns the data of a page in base64.
-func compress(head *pageHead, numbers []int32) (string, error) {
-	text, err := json.Marshal(head)
-	if err != nil {
-		return "", err
-	}
+// compressed returns sections, compressed with gzip, in base64.
+func compressed(sections ...*section) (string, error) {
 	var out strings.Builder
 	encoder := base64.NewEncoder(base64.StdEncoding, &out)
 	z, err := gzip.NewWriterLevel(encoder, gzip.BestSpeed)
 	if err != nil {
 		return "", err
 	}
-	var begin bytes.Buffer
-	begin.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(text))))
-	begin.Write(text)
-	begin.Write(make([]byte, -len(text)&3))
-	if _, err := z.Write(begin.Bytes()); err != nil {
-		return "", err
+	for _, s := range sections {
+		if err := s.write(z); err != nil {
+			return "", err
+		}
 	}
-	if err := binary.Write(z, binary.LittleEndian, numbers); err != nil {
-		return "", err
-	}
-	if err := errors.Join(z.Close(), encoder.Close()); err != nil {
-		return "", err
-	}
-	return out.String(), nil
+	err = errors.Join(z.Close(), encoder.Close())
+	return out.String(), err
 }

@@ -8,14 +8,18 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"io"
+	"net/http"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/runtime/live"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/plan/draw"
 	"github.com/opgen/opgen/runtime/simulate"
@@ -39,11 +43,17 @@ type head struct {
 	Arrows    [][3]int
 	Roots     []struct{ Name string }
 	Operators map[string]struct{ Formula []string }
+	Machine   *struct{ Rate, Bandwidth float64 }
+	runs
+}
+
+// runs is the JSON about runs.
+type runs struct {
+	Facts     []draw.Fact
 	Timelines []struct {
 		Unit  float64
 		Spans [][]int
 	}
-	Machine *struct{ Rate, Bandwidth float64 }
 }
 
 // decoded reads the data of a page: its JSON, and the numbers behind it.
@@ -61,16 +71,40 @@ func decoded(t *testing.T, page string) (h head, numbers []int32) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plan, rest := section(t, data, &h, func() int { return 2*h.Tasks + 1 + h.Edges })
+	spans, rest := section(t, rest, &h.runs, h.spans)
+	if len(rest) > 0 {
+		t.Errorf("%d bytes lie behind the data", len(rest))
+	}
+	return h, append(plan, spans...)
+}
+
+// spans returns how many numbers the spans of all timelines take.
+func (r *runs) spans() (n int) {
+	for _, t := range r.Timelines {
+		for _, worker := range t.Spans {
+			for _, k := range worker {
+				n += 4 * k
+			}
+		}
+	}
+	return n
+}
+
+// section reads JSON and as many numbers behind it as count says, and returns what follows.
+func section(t *testing.T, data []byte, head any, count func() int) (numbers []int32, rest []byte) {
+	t.Helper()
 	n := int(binary.LittleEndian.Uint32(data))
-	if err := json.Unmarshal(data[4:4+n], &h); err != nil {
+	if err := json.Unmarshal(data[4:4+n], head); err != nil {
 		t.Fatal(err)
 	}
 	data = data[4+(n+3)/4*4:]
-	numbers = make([]int32, len(data)/4)
-	if err := binary.Read(bytes.NewReader(data), binary.LittleEndian, numbers); err != nil {
+	numbers = make([]int32, count())
+	read, err := binary.Decode(data, binary.LittleEndian, numbers)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return h, numbers
+	return numbers, data[read:]
 }
 
 // TestHTML reads the data of a page: layers, arrows, dependencies and spans are those of the plan and of the
@@ -83,10 +117,10 @@ func TestHTML(t *testing.T) {
 		work[i].Flops = float64(i)
 	}
 	p.Name = "</script><b>"
-	line, runs := byHand(p), byHand(p)
-	runs.Workers[0][2].Run = 7
+	line, two := byHand(p), byHand(p)
+	two.Workers[0][2].Run = 7
 	var out bytes.Buffer
-	if err := draw.HTML(&out, draw.Page{Plan: p, Timelines: []*timeline.Timeline{line, runs}, Operators: []*task.Operator{&linear.Operator.Operator}, Work: work, Machine: simulate.Machine{Rate: 2, Bandwidth: 3}}); err != nil {
+	if err := draw.HTML(&out, draw.Page{Plan: p, Timelines: []*timeline.Timeline{line, two}, Operators: []*task.Operator{&linear.Operator.Operator}, Work: work, Machine: simulate.Machine{Rate: 2, Bandwidth: 3}}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(out.String(), "<b>") {
@@ -152,6 +186,65 @@ func TestHTML(t *testing.T) {
 	want := []int32{0, 0, 0, at(3), 0, 5, at(3.5), at(4), 2, 0, at(0.5), at(3.75), 0, 7, at(3.75), at(4)}
 	if !slices.EqualFunc(h.Timelines[0].Spans, [][]int{{2}, {2}}, slices.Equal) || !slices.Equal(numbers, slices.Concat(want, want)) {
 		t.Errorf("spans are %v: %v, want %v", h.Timelines[0].Spans, numbers, want)
+	}
+}
+
+// TestLive serves the page of a plan, shows another run, and reads the page and its changes.
+func TestLive(t *testing.T) {
+	t.Parallel()
+	_, p := training(t)
+	l, err := draw.NewLive(draw.Page{Plan: p, Facts: []draw.Fact{{Name: "step", Value: "0"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := live.Serve("localhost:0", l.Page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	get := func(address string) string {
+		t.Helper()
+		a, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer a.Body.Close()
+		text, err := io.ReadAll(a.Body)
+		if err != nil || a.StatusCode != 200 {
+			t.Fatalf("%s: %s, %v", address, a.Status, err)
+		}
+		return string(text)
+	}
+	line := byHand(p)
+	for step, want := range [][]draw.Fact{{{Name: "step", Value: "0"}}, {{Name: "step", Value: "1"}, {Name: "loss", Value: "2.5"}}} {
+		if step == 1 {
+			if err := l.Show(want, line); err != nil {
+				t.Fatal(err)
+			}
+		}
+		page := get(server.URL())
+		if !strings.Contains(page, fmt.Sprintf(`data-version="%d"`, step)) || !strings.Contains(page, `data-live="changes1?token=`) {
+			t.Errorf("step %d: the page does not say what it follows", step)
+		}
+		h, numbers := decoded(t, page)
+		if h.Tasks != len(p.Tasks) || !slices.Equal(h.Facts, want) || len(h.Timelines) != step {
+			t.Errorf("step %d: the page has %+v", step, h.runs)
+		}
+		var changed runs
+		spans, rest := section(t, []byte(get(strings.Replace(server.URL(), "/?", "/changes1?", 1))), &changed, changed.spans)
+		if !reflect.DeepEqual(changed, h.runs) || len(rest) > 0 || !slices.Equal(spans, numbers[2*h.Tasks+1+h.Edges:]) || len(spans) != 16*step {
+			t.Errorf("step %d: changes are %+v and %v, the page has %+v and %v", step, changed, spans, h.runs, numbers)
+		}
+	}
+	line.Workers[0][0].Task = -1
+	if err := l.Show(nil, line); err == nil || !strings.Contains(err.Error(), "want tasks of plan training") {
+		t.Errorf("a timeline of another plan: %v", err)
+	}
+	if h, _ := decoded(t, get(server.URL())); len(h.Facts) != 2 {
+		t.Errorf("behind the error the page has %+v", h.runs)
+	}
+	if _, err := draw.NewLive(draw.Page{}); err == nil {
+		t.Error("no plan: want an error")
 	}
 }
 

@@ -1,10 +1,11 @@
 "use strict";
-// The page of a plan. What it shows is in `plan` (the JSON at the beginning of the data) and in arrays of 32-bit integers.
+// The page of a plan. What it shows is in `plan` and `runs`, which are JSON, and in arrays of 32-bit integers behind each of them.
 // `selected` is the one thing that all views mark: a layer, with a task or a tensor of it, or neither.
 
 const $ = id => document.getElementById(id);
 const cssColor = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 let plan, layerOf, start, pred; // of tasks
+let known = [];                 // further facts: {name, value}
 let runs = [];                  // the timelines: {name, unit, count of runs, workers: [Int32Array of 4 numbers a span], end, byLayer, elapsed}
 let run = 0;
 let selected = {layer: -1, task: -1, root: -1};
@@ -18,14 +19,26 @@ async function decode() {
   $("data").remove();
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   const buffer = await new Response(stream).arrayBuffer();
-  const length = new DataView(buffer).getUint32(0, true);
-  plan = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
-  let at = 4 + length + (-length & 3);
-  const take = n => { const a = new Int32Array(buffer, at, n); at += 4 * n; return a; };
+  const {head, take, at} = section(buffer, 0);
+  plan = head;
   layerOf = take(plan.tasks);
   start = take(plan.tasks + 1);
   pred = take(plan.edges);
-  for (const t of plan.timelines) runs.push(measured(t, take));
+  takeRuns(section(buffer, at()));
+}
+
+// section returns the JSON at a place of a buffer, a function that takes the next integers behind it, and one that says where those are.
+function section(buffer, at) {
+  const length = new DataView(buffer).getUint32(at, true);
+  const head = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, at + 4, length)));
+  at += 4 + length + (-length & 3);
+  const take = n => { const a = new Int32Array(buffer, at, n); at += 4 * n; return a; };
+  return {head, take, at: () => at};
+}
+
+function takeRuns({head, take}) {
+  known = head.facts;
+  runs = head.timelines.map(t => measured(t, take));
 }
 
 // measured returns a timeline with the time of each layer, as a mean of the runs: of all workers, and from the first to the last span.
@@ -128,7 +141,7 @@ const marked = layer => layer === selected.layer || selected.root >= 0 && touche
 
 // ---- The timeline.
 
-const time = {canvas: null, from: 0, to: 1, lane: 26, gap: 8, left: 70, axis: 18};
+const time = {canvas: null, last: null, from: 0, to: 1, lane: 26, gap: 8, left: 70, axis: 18};
 
 function timeX(unit, width) { return time.left + (unit - time.from) / (time.to - time.from) * (width - time.left - 8); }
 function timeAt(x, width) { return time.from + (x - time.left) / (width - time.left - 8) * (time.to - time.from); }
@@ -244,17 +257,35 @@ function showRun(number) {
   setTime(0, runs[run].end);
 }
 
+// listRuns shows which timelines there are.
+function listRuns() {
+  $("time").hidden = runs.length === 0;
+  $("runs").replaceChildren(...runs.map((r, i) => element("option", {value: i}, `${r.name}, ${r.count > 1 ? r.count + " runs, " : ""}${seconds(r.end * r.unit)}`)));
+  $("newest").textContent = known.slice(0, 2).map(f => `${f.name} ${f.value}`).join(", ");
+}
+
+// changeRuns shows other timelines, at the same place.
+function changeRuns(content) {
+  const whole = !runs.length || time.from === 0 && time.to >= runs[run].end, {from, to} = time;
+  takeRuns(section(content, 0));
+  listRuns();
+  time.last = null;
+  if (runs.length) {
+    showRun(Math.min(run, runs.length - 1));
+    if (!whole) setTime(from, to);
+  }
+  draw();
+  detail();
+  facts();
+}
+
 function startTime() {
   time.canvas = document.querySelector("#time canvas");
-  if (runs.length === 0) {
-    $("time").hidden = true;
-    return;
-  }
-  runs.forEach((r, i) => $("runs").append(element("option", {value: i}, `${r.name}, ${seconds(r.end * r.unit)}`)));
+  listRuns();
   $("runs").onchange = e => { showRun(+e.target.value); draw(); detail(); };
   $("fit").onclick = () => setTime(0, runs[run].end);
-  time.to = runs[0].end || 1;
-  let drag = null, last = null;
+  if (runs.length) time.to = runs[0].end || 1;
+  let drag = null;
   time.canvas.onwheel = e => {
     e.preventDefault();
     const box = time.canvas.getBoundingClientRect(), at = timeAt(e.clientX - box.left, box.width), by = Math.exp(e.deltaY * 0.002);
@@ -273,22 +304,22 @@ function startTime() {
   };
   time.canvas.onpointerup = e => {
     if (drag && !drag.moved) {
-      last = spanAt(e);
-      if (last) select({task: runs[run].workers[last.worker][last.i + 1]});
+      time.last = spanAt(e);
+      if (time.last) select({task: runs[run].workers[time.last.worker][time.last.i + 1]});
     }
     drag = null;
   };
   time.canvas.onpointerleave = e => tip(e, null);
   document.addEventListener("keydown", e => {
     const by = {ArrowLeft: -1, ArrowRight: 1}[e.key];
-    if (!by || !last || e.target.matches("input, select")) return;
-    const spans = runs[run].workers[last.worker];
-    last = {worker: last.worker, i: Math.max(0, Math.min(last.i + by * SPAN, spans.length - SPAN))};
-    if (spans[last.i + 2] < time.from || spans[last.i + 3] > time.to) {
-      const half = (time.to - time.from) / 2, at = spans[last.i + 2];
+    if (!by || !time.last || e.target.matches("input, select")) return;
+    const spans = runs[run].workers[time.last.worker];
+    time.last = {worker: time.last.worker, i: Math.max(0, Math.min(time.last.i + by * SPAN, spans.length - SPAN))};
+    if (spans[time.last.i + 2] < time.from || spans[time.last.i + 3] > time.to) {
+      const half = (time.to - time.from) / 2, at = spans[time.last.i + 2];
       setTime(at - half, at + half);
     }
-    select({task: spans[last.i + 1]});
+    select({task: spans[time.last.i + 1]});
   });
 }
 
@@ -533,10 +564,10 @@ function facts() {
   const row = (name, value) => element("tr", {}, element("td", {}, name), element("td", {}, String(value)));
   const claims = ["Every task touches elements that its tensors have.", "Of two tasks that touch the same bytes, one of which writes them, one is over before the other begins: by the dependencies, and by the queues and waits of the workers.",
     "Tensors that share memory are never needed at the same time.", "Each task stands in one queue, or is shared by all workers, and all queues come to their ends.", "Arguments, element types and shapes are those of the operators' signatures."];
-  $("facts").append(
+  $("facts").replaceChildren(
     element("h3", {}, plan.fault ? "The plan has a fault" : "The plan is proved"),
     plan.fault ? element("p", {}, plan.fault) : element("ul", {}, ...claims.map(t => element("li", {}, t))),
-    element("table", {}, row("hash", plan.hash), row("target", plan.target), row("layers", plan.layers.length), row("tasks", plan.tasks), row("dependencies", plan.edges), row("workers", plan.workers),
+    element("table", {}, ...known.map(f => row(f.name, f.value)), row("hash", plan.hash), row("target", plan.target), row("layers", plan.layers.length), row("tasks", plan.tasks), row("dependencies", plan.edges), row("workers", plan.workers),
       row("arena", bytes(plan.arena)), row("lower bound of the arena", bytes(plan.lower)), row("variables", bytes(plan.variables))));
 }
 
@@ -634,6 +665,7 @@ async function main() {
   if (views[link.get("view")]) show(link.get("view"));
   for (const k of ["layer", "task", "root"]) if (link.has(k)) select({[k]: +link.get(k)});
   document.body.dataset.ready = Math.round(performance.now());
+  await follow(changeRuns);
 }
 
 window.addEventListener("error", e => fail(e.message));
