@@ -87,7 +87,7 @@ func TestRun(t *testing.T) {
 func TestPictures(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	o := options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 80, rates: "cosine", trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory"), chart: filepath.Join(dir, "chart"), cost: true}
+	o := options{seed: 1, workers: 2, devices: 1, epochs: 1, batch: 80, rates: "cosine", recorded: 10, trace: filepath.Join(dir, "trace"), dot: filepath.Join(dir, "dot"), memory: filepath.Join(dir, "memory"), chart: filepath.Join(dir, "chart"), cost: true}
 	var out bytes.Buffer
 	if err := run(t.Context(), o, &out); err != nil {
 		t.Fatal(err)
