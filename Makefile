@@ -36,8 +36,9 @@ generate:
 	@echo "Go compiles opgen, unless nothing changed; opgen brings generated code up to date."
 	@$(GO) run ./cmd/opgen generate
 
-# Compilers and tests allocate much that dies soon. Fewer collections take a quarter less time, and some hundred MiB more.
+# Compilers and tests allocate much that dies soon. Fewer collections take a quarter less time, and some hundred MiB more, up to a limit.
 test mutate-kit mutate-maker mutate-formulas mutate-facts slips: export GOGC := 400
+test mutate-kit mutate-maker mutate-formulas mutate-facts slips: export GOMEMLIMIT := 3GiB
 
 # test runs all tests, after checking that what is checked in is what the specs generate. Vet has seen the tests by then.
 test:
