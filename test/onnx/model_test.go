@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -605,6 +606,47 @@ func TestControlFlow(t *testing.T) {
 		h := &hand{opset: 17, nodes: []*onnxpb.NodeProto{n}, fed: map[string]safetensors.Tensor{"x": x, "c": yes, "q": seq, "r": of(dtype.I64, []int{}, 2)}, stored: one, out: []string{"y"}}
 		if _, err := h.run(t); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestNearestOfTies resamples elements that stand halfway between two others, or at one, by roundings of
+// ratios that floating point does not hold.
+func TestNearestOfTies(t *testing.T) {
+	t.Parallel()
+	below := func(a, b int) int { return int(math.Floor(float64(a) / float64(b))) }
+	rounded := map[string]func(o, n, s int) int{ // of the place (2o + 1)n/2s - 1/2
+		"round_prefer_ceil":  func(o, n, s int) int { return below((2*o+1)*n, 2*s) },
+		"round_prefer_floor": func(o, n, s int) int { return -below(-((2*o+1)*n - 2*s), 2*s) },
+		"floor":              func(o, n, s int) int { return below((2*o+1)*n-s, 2*s) },
+		"ceil":               func(o, n, s int) int { return -below(-((2*o+1)*n - s), 2*s) },
+	}
+	for _, n := range []int{3, 4, 6, 7, 10} {
+		h := &hand{opset: 19, fed: map[string]safetensors.Tensor{"x": each(dtype.F32, []int{n}, func(at []int) float64 { return float64(at[0]) })}, stored: map[string]safetensors.Tensor{}}
+		var want [][]float64
+		for _, s := range []int{2, 3, 5, 9, 15} {
+			sizes, scales := fmt.Sprint("sizes", s), fmt.Sprint("scales", s)
+			h.stored[sizes], h.stored[scales] = of(dtype.I64, []int{1}, float64(s)), of(dtype.F32, []int{1}, float64(s)/float64(n))
+			for mode, f := range rounded {
+				row := make([]float64, s)
+				for o := range row {
+					row[o] = float64(min(max(f(o, n, s), 0), n-1))
+				}
+				for _, by := range []string{"- - " + sizes, "- " + scales} {
+					h.out = append(h.out, fmt.Sprint("y", len(h.out)))
+					h.nodes = append(h.nodes, op("Resize x "+by+" -> "+h.out[len(h.out)-1], "mode", "nearest", "nearest_mode", mode))
+					want = append(want, row)
+				}
+			}
+		}
+		out, err := h.run(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, y := range out {
+			if !slices.Equal(y.Float64s(), want[i]) {
+				t.Errorf("%d elements, %v: got %v, want %v", n, h.nodes[i], y.Float64s(), want[i])
+			}
 		}
 	}
 }

@@ -102,9 +102,11 @@ var functions = map[string]function{
 	"sqrt":  {1, func(a []any) any { return math.Sqrt(float(a[0])) }},
 	"float": {1, func(a []any) any { return float(a[0]) }},
 	"int":   {1, func(a []any) any { return int(float(a[0])) }},
-	"floor": {1, func(a []any) any { return int(math.Floor(float(a[0]))) }},
-	"all":   {1, func(a []any) any { return !slices.Contains(integers(a[0]), 0) }},
-	"any":   {1, func(a []any) any { return slices.ContainsFunc(integers(a[0]), func(n int) bool { return n != 0 }) }},
+	// single(x) is x as a number of f32.
+	"single": {1, func(a []any) any { return float64(float32(float(a[0]))) }},
+	"floor":  {1, func(a []any) any { return int(math.Floor(float(a[0]))) }},
+	"all":    {1, func(a []any) any { return !slices.Contains(integers(a[0]), 0) }},
+	"any":    {1, func(a []any) any { return slices.ContainsFunc(integers(a[0]), func(n int) bool { return n != 0 }) }},
 	// window_pads(extents, kernel, strides, dilations, pads, auto_pad, ceil) is how many elements windows
 	// reach beyond the begin of each dimension, and then beyond the end of each.
 	"window_pads": {7, windowPads},
