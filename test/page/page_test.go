@@ -17,6 +17,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
+	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/runtime/curves"
@@ -137,6 +138,41 @@ func TestRuns(t *testing.T) {
 	}
 	if document := page.document(); !strings.Contains(document, "in a run, as a mean of "+page.text("runs[1].count")) {
 		t.Error("the page does not say that times are means of runs")
+	}
+	page.clean("")
+}
+
+// TestLayout opens the page of a plan whose first layer is read by all others: its arrows are curves, and
+// boxes stand in a column. Layers of one name have labels of their own, and marks of times have round
+// numbers.
+func TestLayout(t *testing.T) {
+	g := graph.New(1)
+	first := elementunary.Tanh(g, g.Input("x", dtype.F32, 64, 64), graph.Named("first"))
+	x := first
+	for i := range 12 {
+		x = elementbinary.Add(g, elementunary.Tanh(g, x, graph.Named(fmt.Sprintf("tanh%d", i))), first, graph.Named(fmt.Sprintf("sum%d", i)))
+	}
+	s, err := opgen.Open(catalogue.Register, opgen.Workers(2), opgen.Plain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	p, err := s.Inference(context.Background(), g, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := start(t).open(write(t, draw.Page{Plan: p.Plan()}), "light")
+	for script, want := range map[string]string{
+		"graph.size.w < 700":                                                 "true",
+		"document.querySelectorAll('.arrow.far').length":                     "10",
+		"new Set(plan.layers.map(l => l.label)).size === plan.layers.length": "true",
+		"ticks(0, 2.777e9 / 1.3, 1.3e-9).map(t => t.text).join()":            "0,0.5 s,1.0 s,1.5 s,2.0 s,2.5 s",
+		"ticks(35, 1234, 1e-9).map(t => t.text).join()":                      "0.2 µs,0.4 µs,0.6 µs,0.8 µs,1.0 µs,1.2 µs",
+		"[over('#f28e2b'), over('#4e79a7')].join()":                          "#1f2328,#fff",
+	} {
+		if got := page.text(script); got != want {
+			t.Errorf("%s is %s, want %s", script, got, want)
+		}
 	}
 	page.clean("")
 }

@@ -41,8 +41,8 @@ function smoothed(values, share) {
 }
 
 function summary() {
-  const names = charts.map(c => c.name);
-  const head = element("tr", {}, element("th", {}, "run"), element("th", {}, "steps"), ...names.map(n => element("th", {}, n + ", last")));
+  const names = charts.map(c => c.name), title = c => c.name + (c.unit ? ", " + c.unit : "");
+  const head = element("tr", {}, element("th", {}, "run"), element("th", {}, "steps"), ...charts.map(c => element("th", {}, "last " + title(c))));
   const rows = runs.map((r, i) => {
     const steps = Math.max(0, ...r.curves.map(c => c.steps.length ? c.steps[c.steps.length - 1] : 0));
     const last = names.map(n => { const c = r.curves.find(c => c.name === n); return element("td", {}, c && c.values.length ? format(c.values[c.values.length - 1]) : "-"); });
@@ -70,7 +70,7 @@ function data(chart) {
     const raw = c.values.map(log);
     tables.push([c.steps.slice(first), raw.slice(first), smoothed(raw, share).slice(first)]);
     const color = colors[i % colors.length];
-    series.push({label: r.name, chip: color, stroke: color + (share > 0 ? "55" : ""), width: 1, value: (_, v) => format(v), points: {show: c.steps.length < 40}},
+    series.push({label: r.name, chip: color, stroke: color + (share > 0 ? cssColor("--raw") : ""), width: 1, value: (_, v) => format(v), points: {show: c.steps.length < 40}},
       {label: r.name + ", smooth", stroke: color, width: share > 0 ? 2 : 0, value: (_, v) => format(v), points: {show: false}});
   });
   return {series, table: tables.length > 1 ? uPlot.join(tables.slice(1)) : [[]]};
@@ -88,14 +88,14 @@ function read(chart, u) {
 }
 
 function drawChart(chart) {
-  const {series, table} = data(chart), ink = cssColor("--weak"), grid = {stroke: cssColor("--line"), width: 0.6};
+  const {series, table} = data(chart), ink = cssColor("--weak"), grid = {stroke: cssColor("--line"), width: 0.6}, font = "11px system-ui, Helvetica, Arial, sans-serif";
   const old = chart.plot, shown = old && old.scales.x, steps = old && old.data[0];
   const zoomed = old && steps.length && (shown.min > steps[0] || shown.max < steps[steps.length - 1]);
   if (old) old.destroy();
   chart.plot = new uPlot({
-    width: chart.box.clientWidth - 16, height: 260, series, legend: {show: false}, hooks: {setCursor: [u => read(chart, u)]},
-    cursor: {sync: {key: "steps"}}, scales: {x: {time: false}, y: {distr: chart.log ? 3 : 1}},
-    axes: [{stroke: ink, grid, ticks: grid}, {stroke: ink, grid, ticks: grid, size: 70, values: (_, ticks) => ticks.map(t => t === null ? "" : format(t))}],
+    width: chart.box.clientWidth - 16, height: 270, series, legend: {show: false}, hooks: {setCursor: [u => read(chart, u)]},
+    cursor: {sync: {key: "steps"}}, scales: {x: {time: false}, y: chart.log ? {distr: 3, range: (_, low, high) => low > 0 ? [low / 1.15, high * 1.15] : [0.1, 1]} : {}},
+    axes: [{stroke: ink, grid, ticks: grid, size: 30, incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 1e7, 1e8], label: "step", labelSize: 14, labelGap: 0, labelFont: font, font}, {stroke: ink, grid, ticks: grid, size: 70, font, values: (_, ticks) => ticks.map(t => t === null ? "" : format(t))}],
   }, table, chart.body);
   if (zoomed) chart.plot.setScale("x", {min: shown.min, max: shown.max});
 }

@@ -25,6 +25,22 @@ async function decode() {
   start = take(plan.tasks + 1);
   pred = take(plan.edges);
   takeRuns(section(buffer, at()));
+  distinguish();
+}
+
+// distinguish adds to the labels of layers that have the same one, such as parts of a backward pass, what only one of them writes.
+function distinguish() {
+  const alike = new Map();
+  for (const l of plan.layers) alike.set(l.label, (alike.get(l.label) || []).concat(l));
+  const written = l => l.access.filter(a => a.perm !== "read").map(a => a.root);
+  for (const layers of alike.values()) {
+    if (layers.length === 1) continue;
+    const all = layers.flatMap(written);
+    for (const l of layers) {
+      const own = written(l).find(root => all.indexOf(root) === all.lastIndexOf(root));
+      l.label += own === undefined ? `, task ${l.first}` : ", " + plan.roots[own].name;
+    }
+  }
 }
 
 // section returns the JSON at a place of a buffer, a function that takes the next integers behind it, and one that says where those are.
@@ -77,6 +93,15 @@ function seconds(s) {
   if (a < 1e-3) return (s * 1e6).toPrecision(4) + " µs";
   return a < 1 ? (s * 1e3).toPrecision(4) + " ms" : s.toPrecision(4) + " s";
 }
+// ticks returns where marks of an axis of times lie, and their texts, which have one unit.
+function ticks(from, to, unit) {
+  const raw = (to - from) / 8 * unit, power = Math.pow(10, Math.floor(Math.log10(raw))), most = to * unit;
+  const step = [1, 2, 5, 10].map(k => k * power).find(s => s >= raw);
+  const [scale, name] = most < 1e-6 ? [1e9, "ns"] : most < 1e-3 ? [1e6, "µs"] : most < 1 ? [1e3, "ms"] : [1, "s"];
+  const digits = Math.max(0, Math.min(9, -Math.floor(Math.log10(step * scale) + 1e-9))), out = [];
+  for (let k = Math.ceil(from * unit / step); k * step <= most; k++) out.push({at: k * step / unit, text: k === 0 ? "0" : (k * step * scale).toFixed(digits) + " " + name});
+  return out;
+}
 function count(n, unit) {
   const steps = ["", "k", "M", "G", "T", "P"];
   let i = 0;
@@ -90,6 +115,12 @@ function bytes(n) {
   return (i === 0 ? n : n.toPrecision(4)) + " " + steps[i];
 }
 const phaseColor = layer => plan.colors[plan.layers[layer].phase] || plan.colors[""];
+
+// over returns the color of letters that can be read on a color, which is #rrggbb.
+function over(color) {
+  const [r, g, b] = [1, 3, 5].map(i => (parseInt(color.slice(i, i + 2), 16) / 255) ** 2.2);
+  return 0.21 * r + 0.72 * g + 0.07 * b > 0.3 ? "#1f2328" : "#fff";
+}
 
 // element makes an element with attributes and children. Texts are never parsed as HTML.
 function element(name, attrs, ...children) {
@@ -215,13 +246,11 @@ function drawTime() {
   // The axis.
   const y = height - time.axis;
   c.strokeStyle = c.fillStyle = weak;
-  const raw = (time.to - time.from) / 8, power = Math.pow(10, Math.floor(Math.log10(raw)));
-  const step = [1, 2, 5, 10].map(k => k * power).find(s => s >= raw);
   c.textAlign = "center";
-  for (let at = Math.ceil(time.from / step) * step; at <= time.to; at += step) {
+  for (const {at, text} of ticks(time.from, time.to, r.unit)) {
     const x = timeX(at, width);
     c.fillRect(x, 0, 0.4, y);
-    c.fillText(seconds(at * r.unit), x, y + 13);
+    c.fillText(text, x, y + 13);
   }
   c.textAlign = "left";
 }
@@ -269,6 +298,7 @@ function changeRuns(content) {
   const whole = !runs.length || time.from === 0 && time.to >= runs[run].end, {from, to} = time;
   takeRuns(section(content, 0));
   listRuns();
+  legend();
   time.last = null;
   if (runs.length) {
     showRun(Math.min(run, runs.length - 1));
@@ -325,7 +355,7 @@ function startTime() {
 
 // ---- The graph.
 
-const graph = {limit: 200, boxes: [], arrows: [], view: null};
+const graph = {limit: 200, groups: null, boxes: [], arrows: [], size: null, view: null};
 
 // layoutGraph makes boxes: one for all updates by an operator, which would be a row of boxes that hides the rest, and one
 // for each other layer. If there are more than 200 layers, all layers of a node in a phase have one box.
@@ -351,23 +381,31 @@ function layoutGraph() {
     const name = keyOf[i].startsWith("updates by ") ? keyOf[i] : byNode && first.node ? first.node : first.label, note = `${tasks} ${tasks === 1 ? "task" : "tasks"}` + (layers.length > 1 ? `, ${layers.length} layers` : "");
     g.setNode(String(i), {name, note, width: 6.2 * Math.max(name.length, note.length) + 18, height: 34});
   });
-  const seen = new Set();
+  const edges = new Map();
   for (const [from, to, root] of plan.arrows) {
     const a = boxOf[from], b = boxOf[to], key = a + " " + b;
-    if (a === b || a >= shown || b >= shown || seen.has(key)) continue;
-    seen.add(key);
-    g.setEdge(String(a), String(b), {root});
+    if (a !== b && a < shown && b < shown && !edges.has(key)) edges.set(key, {a, b, root});
   }
+  // An edge that skips many ranks, as from a layer to its backward pass, would push boxes far apart. If other edges hold both boxes, it is a curve over the layout.
+  const rank = new Int32Array(shown), ascending = [...edges.values()].sort((x, y) => x.a - y.a);
+  for (const {a, b} of ascending) if (a < b) rank[b] = Math.max(rank[b], rank[a] + 1);
+  const skips = e => rank[e.b] - rank[e.a] > 4;
+  const near = ascending.filter(e => !skips(e)), held = new Set(near.map(e => e.b)), holding = new Set(near.flatMap(e => [e.a, e.b]));
+  const curves = ascending.filter(e => skips(e) && held.has(e.b) && holding.has(e.a)), bent = new Set(curves);
+  for (const e of ascending) if (!bent.has(e)) g.setEdge(String(e.a), String(e.b), {root: e.root});
   dagre.layout(g);
   const svg = document.querySelector("#graph svg");
   svg.replaceChildren(element("defs", {}, element("marker", {id: "head", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, markerUnits: "userSpaceOnUse", orient: "auto"},
     element("path", {d: "M0 0L8 4L0 8z", fill: "#8b949e"}))));
-  graph.arrows = g.edges().map(e => {
-    const d = g.edge(e).points.map((p, i) => (i ? "L" : "M") + p.x.toFixed(1) + " " + p.y.toFixed(1)).join("");
-    const path = element("path", {class: "arrow", d, "marker-end": "url(#head)"}, element("title", {}, plan.roots[g.edge(e).root].name));
+  const arrow = (from, to, root, kind, d) => {
+    const path = element("path", {class: kind, d, "marker-end": "url(#head)"}, element("title", {}, plan.roots[root].name));
     svg.append(path);
-    return {path, from: +e.v, to: +e.w};
-  });
+    return {path, from, to};
+  };
+  graph.arrows = curves.map(({a, b, root}) => {
+    const from = g.node(String(a)), to = g.node(String(b)), x = from.x + from.width / 2, y = to.x + to.width / 2, out = Math.max(x, y) + 30 + Math.abs(to.y - from.y) / 5;
+    return arrow(a, b, root, "arrow far", `M${x.toFixed(1)} ${from.y.toFixed(1)}C${out.toFixed(1)} ${from.y.toFixed(1)} ${out.toFixed(1)} ${to.y.toFixed(1)} ${y.toFixed(1)} ${to.y.toFixed(1)}`);
+  }).concat(g.edges().map(e => arrow(+e.v, +e.w, g.edge(e).root, "arrow", g.edge(e).points.map((p, i) => (i ? "L" : "M") + p.x.toFixed(1) + " " + p.y.toFixed(1)).join(""))));
   graph.boxes = graph.groups.slice(0, shown).map((layers, i) => {
     const n = g.node(String(i));
     const rect = element("rect", {class: "box", x: n.x - n.width / 2, y: n.y - n.height / 2, width: n.width, height: n.height, rx: 5, fill: phaseColor(layers[0]),
@@ -376,17 +414,27 @@ function layoutGraph() {
     svg.append(rect, text(n.name, -3, "#1f2328"), text(n.note, 11, "#59636e"));
     return rect;
   });
-  const size = g.graph();
-  if (!graph.view) { // the whole graph, or as much of it as can be read
-    const w = Math.min(Math.max(size.width, 400), 1500), h = Math.min(size.height, w * 0.66);
-    graph.view = {x: size.width <= w ? 0 : Math.max(0, Math.min(g.node("0").x - w / 2, size.width - w)), y: 0, w, h};
-  }
+  const far = curves.map(e => [e.a, e.b].map(i => g.node(String(i)))).map(([a, b]) => Math.max(a.x + a.width / 2, b.x + b.width / 2) + 30 + (b.y - a.y) / 5);
+  graph.size = {w: Math.max(g.graph().width, ...far), h: g.graph().height};
+  if (!graph.view) graph.view = firstView();
   setGraph();
   $("more").replaceChildren();
   if (shown < graph.groups.length) {
     $("more").append(`${shown} of ${graph.groups.length} boxes `, element("button", {onclick: () => { graph.limit += 200; layoutGraph(); draw(); }}, "200 more"));
   }
 }
+
+// firstView is the whole graph if that can be read, or the place at the top with the most boxes.
+function firstView() {
+  const box = document.querySelector("#graph svg").getBoundingClientRect(), w = box.width || 1100, h = box.height || 700, {size} = graph;
+  if (size.w <= 1.3 * w && size.h <= 1.3 * h) return wholeGraph();
+  const places = graph.boxes.map(rect => ["x", "y", "width"].map(k => +rect.getAttribute(k))).filter(([, y]) => y < h);
+  const seen = from => places.filter(([x, , width]) => x >= from && x + width <= from + w).length;
+  const most = places.reduce((best, [x]) => seen(x - 12) > seen(best) ? x - 12 : best, 0);
+  return {x: most, y: 0, w, h};
+}
+
+const wholeGraph = () => ({x: 0, y: 0, w: Math.max(graph.size.w, 400), h: Math.max(graph.size.h, 260)});
 
 function setGraph() {
   const v = graph.view;
@@ -395,7 +443,7 @@ function setGraph() {
 
 // bringIntoView moves the graph so that the box of the selected layer is in the middle, unless it is in view.
 function bringIntoView() {
-  const i = selected.layer < 0 ? -1 : graph.groups.findIndex(layers => layers.includes(selected.layer)), rect = graph.boxes[i];
+  const i = selected.layer < 0 || !graph.groups ? -1 : graph.groups.findIndex(layers => layers.includes(selected.layer)), rect = graph.boxes[i];
   if (!rect) return;
   const [x, y, w, h] = ["x", "y", "width", "height"].map(k => +rect.getAttribute(k)), v = graph.view;
   if (x >= v.x && y >= v.y && x + w <= v.x + v.w && y + h <= v.y + v.h) return;
@@ -405,6 +453,7 @@ function bringIntoView() {
 
 function startGraph() {
   const svg = document.querySelector("#graph svg");
+  $("whole").onclick = () => { graph.view = wholeGraph(); setGraph(); };
   let drag = null;
   svg.onwheel = e => {
     e.preventDefault();
@@ -424,6 +473,10 @@ function startGraph() {
 }
 
 function drawGraph() {
+  if (!graph.groups) {
+    layoutGraph();
+    bringIntoView();
+  }
   const on = graph.groups.map(layers => layers.some(marked));
   graph.boxes.forEach((rect, i) => rect.classList.toggle("selected", on[i]));
   graph.arrows.forEach(a => a.path.classList.toggle("selected", selected.root < 0 && (on[a.from] || on[a.to])));
@@ -431,7 +484,7 @@ function drawGraph() {
 
 // ---- Memory.
 
-const memory = {left: 70, bottom: 40, top: 8, needed: null};
+const memory = {left: 70, bottom: 46, top: 8, needed: null};
 
 function memoryPlace(width, height) {
   const w = width - memory.left - 10, h = height - memory.bottom - memory.top;
@@ -470,7 +523,7 @@ function drawMemory() {
     }
     if (w > 40 && h > 12) {
       c.globalAlpha = 1;
-      c.fillStyle = full ? "#fff" : ink;
+      c.fillStyle = full ? over(plan.kinds[r.kind].color) : ink;
       c.save();
       c.beginPath();
       c.rect(x, y, w - 2, h);
@@ -494,6 +547,9 @@ function drawMemory() {
   c.fillStyle = weak;
   c.textAlign = "right";
   for (let k = 0; k <= 4; k++) c.fillText(bytes(plan.arena * k / 4), memory.left - 6, at.y(plan.arena * k / 4) + 4);
+  c.textAlign = "center";
+  const step = [1, 2, 5, 10].map(k => k * 10 ** Math.max(0, Math.floor(Math.log10(plan.tasks / 10)))).find(s => plan.tasks / s <= 12);
+  for (let task = 0; task < plan.tasks; task += step) c.fillText((task === 0 ? "task " : "") + task, at.x(task), height - memory.bottom + 13);
   c.textAlign = "left";
   let x = memory.left;
   for (const k of plan.kinds) {
@@ -632,6 +688,14 @@ function draw() {
   drawTime();
 }
 
+// legend shows what the colors of layers and spans mean.
+function legend() {
+  const phases = [...new Set(plan.layers.map(l => plan.colors[l.phase] ? l.phase : ""))];
+  const items = phases.map(p => [plan.colors[p], p || "built-in"]);
+  if (runs.length) items.push([cssColor("--wait"), "waits"]);
+  $("legend").replaceChildren(...items.concat([[cssColor("--accent"), "selected"]]).flatMap(([color, name]) => [element("i", {style: "background:" + color}), name]));
+}
+
 async function main() {
   await decode();
   $("proof").textContent = plan.fault ? "has a fault" : "proved";
@@ -647,6 +711,7 @@ async function main() {
   };
   startGraph();
   startTime();
+  legend();
   facts();
   const m = document.querySelector("#memory canvas"), p = document.querySelector("#roofline canvas");
   m.onmousemove = e => { const i = rootAt(e); tip(e, i < 0 ? null : `${plan.roots[i].name}\n${bytes(plan.roots[i].bytes)}, tasks ${plan.roots[i].first} to ${plan.roots[i].last}`); };
@@ -657,12 +722,10 @@ async function main() {
   document.querySelectorAll("nav button").forEach(b => { b.onclick = () => show(b.dataset.view); });
   document.addEventListener("keydown", e => { if (e.key === "Escape") select({}); });
   window.addEventListener("resize", draw);
-  layoutGraph();
-  show("graph");
-  detail();
   const link = new URLSearchParams(location.hash.slice(1)); // #view=memory&run=1&layer=3
   if (runs[+link.get("run")]) showRun(+link.get("run"));
-  if (views[link.get("view")]) show(link.get("view"));
+  show(views[link.get("view")] ? link.get("view") : "graph");
+  detail();
   for (const k of ["layer", "task", "root"]) if (link.has(k)) select({[k]: +link.get(k)});
   document.body.dataset.ready = Math.round(performance.now());
   await follow(changeRuns);
