@@ -447,14 +447,14 @@ func (x *inlined) about(function, name string) (any, error) {
 	if !ok {
 		return nil, fmt.Errorf("want a tensor, got %s", name)
 	}
-	if function == "present" {
+	switch function {
+	case "present":
 		return v != nil, nil
+	case "known":
+		return v != nil && v.constant(), nil
 	}
 	if v == nil {
 		return nil, fmt.Errorf("want a tensor for %s, got none", name)
-	}
-	if function == "known" {
-		return v.constant(), nil
 	}
 	if function == "type" && v.narrow != dtype.Invalid {
 		return v.narrow.String(), nil

@@ -26,6 +26,7 @@ type use struct {
 	here   map[string]bool // whether the caller gives an input, or wants an output
 	consts map[string]any
 	errs   []error
+	bound  map[string]bool // names of weights that slots read
 }
 
 // applies finds the inputs of the entry. It returns why the entry does not compute the node, or "".
@@ -288,6 +289,7 @@ func (x *use) insert() ([]*value, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.bound = map[string]bool{}
 	var opts []graph.Option
 	var bind []func(*graph.Insertion[int])
 	for i := range x.e.Inputs {
@@ -351,6 +353,7 @@ func (x *use) bindInput(i int) ([]graph.Option, []func(*graph.Insertion[int]), e
 		list = x.c.inputs[min(i, len(x.c.inputs)):]
 	}
 	var tensors []graph.Tensor
+	var last *value
 	for _, v := range list {
 		if v == nil {
 			continue
@@ -359,6 +362,7 @@ func (x *use) bindInput(i int) ([]graph.Option, []func(*graph.Insertion[int]), e
 		if err != nil {
 			return nil, nil, err
 		}
+		last = v
 		t, err := x.b.tensorOf(v)
 		if err != nil {
 			return nil, nil, err
@@ -370,7 +374,21 @@ func (x *use) bindInput(i int) ([]graph.Option, []func(*graph.Insertion[int]), e
 	}
 	switch s := &x.operator().Slots[slot]; {
 	case s.Role == task.RoleWeight:
-		return []graph.Option{graph.Weight(slot, weightOf(tensors[0]))}, nil, nil
+		t := weightOf(tensors[0])
+		if !s.Trainable && x.bound[t.Name()] && last.constant() {
+			// Training updates the slot: it reads a tensor of its own, where a file has one for several
+			// inputs.
+			err := x.b.fold.value(last)
+			if err == nil {
+				t, err = x.b.tensorOf(constant(last.name, *last.data))
+			}
+			if err != nil {
+				return nil, nil, err
+			}
+			t = weightOf(t)
+		}
+		x.bound[t.Name()] = true
+		return []graph.Option{graph.Weight(slot, t)}, nil, nil
 	case s.Optional && !s.Variadic:
 		return []graph.Option{graph.With(slot, tensors[0])}, nil, nil
 	}

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -648,5 +649,57 @@ func TestNearestOfTies(t *testing.T) {
 				t.Errorf("%d elements, %v: got %v, want %v", n, h.nodes[i], y.Float64s(), want[i])
 			}
 		}
+	}
+}
+
+// TestSaidOtherwise runs pairs of models that say the same in two ways.
+func TestSaidOtherwise(t *testing.T) {
+	t.Parallel()
+	type nodes = []*onnxpb.NodeProto
+	type tensors = map[string]safetensors.Tensor
+	x, image, bytes := numbered(dtype.F32, 2, 3, 4), numbered(dtype.F32, 2, 3, 2, 2), numbered(dtype.U8, 3, 4)
+	floats := func(x ...float64) safetensors.Tensor { return of(dtype.F32, []int{len(x)}, x...) }
+	low := of(dtype.F32, []int{}, -1)
+	for name, c := range map[string]struct {
+		opset      int
+		fed        tensors
+		stored     tensors
+		one, other nodes
+	}{
+		"a norm without a bias": {17, tensors{"x": x}, tensors{"g": floats(1, 2, 3, 4), "b": floats(0, 0, 0, 0)},
+			nodes{op("LayerNormalization x g -> y")}, nodes{op("LayerNormalization x g b -> y")}},
+		"a bound of a run": {13, tensors{"x": x, "low": low}, tensors{"bound": low}, nodes{op("Clip x low -> y")}, nodes{op("Clip x bound -> y")}},
+		"one tensor for scales and variances": {15, tensors{"x": image}, tensors{"a": floats(1, 2, 3), "b": floats(1, 2, 3), "c": floats(1, 2, 3), "d": floats(1, 2, 3)},
+			nodes{op("BatchNormalization x a a a a -> y")}, nodes{op("BatchNormalization x a b c d -> y")}},
+		"the greatest byte": {12, tensors{"x": bytes}, nil, nodes{op("ReduceMax x -> m", "axes", []int{1}), op("Cast m -> y", "to", 1)},
+			nodes{op("Cast x -> w", "to", 1), op("ReduceMax w -> y", "axes", []int{1})}},
+		"the least byte": {13, tensors{"x": bytes}, nil, nodes{op("ReduceMin x -> m", "axes", []int{0}), op("Cast m -> y", "to", 1)},
+			nodes{op("Cast x -> w", "to", 1), op("ReduceMin w -> y", "axes", []int{0})}},
+	} {
+		var outs [2]safetensors.Tensor
+		for i, list := range []nodes{c.one, c.other} {
+			out, err := (&hand{opset: c.opset, nodes: list, fed: c.fed, stored: c.stored, out: []string{"y"}}).run(t)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			outs[i] = out[0]
+		}
+		if d := different(outs[0], outs[1], 1e-6, 0); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+}
+
+// TestActivationsOfDirections refuses a layer whose second direction has another activation than its first
+// one.
+func TestActivationsOfDirections(t *testing.T) {
+	t.Parallel()
+	n := op("RNN x w r -> y", "direction", "bidirectional", "hidden_size", 2)
+	n.Attribute = append(n.Attribute, &onnxpb.AttributeProto{Name: proto.String("activations"), Type: onnxpb.AttributeProto_STRINGS.Enum(), Strings: [][]byte{[]byte("Tanh"), []byte("Relu")}})
+	h := &hand{opset: 14, nodes: []*onnxpb.NodeProto{n}, fed: map[string]safetensors.Tensor{"x": numbered(dtype.F32, 3, 1, 4)},
+		stored: map[string]safetensors.Tensor{"w": numbered(dtype.F32, 2, 2, 4), "r": numbered(dtype.F32, 2, 2, 2)}, out: []string{"y"}}
+	var refused *onnx.Refused
+	if _, err := h.run(t); !errors.As(err, &refused) || !strings.Contains(err.Error(), "activations") {
+		t.Errorf("got %v, want a refusal that names the activations", err)
 	}
 }
