@@ -386,6 +386,16 @@ var kinds = []kind{
 		"t0[n, k] = {sin | tanh}((t1[#s, k] else #0)) + #b ; t1[n, k] = #a * t0[n, k] ; y0[n, k] = t0[n, k]",
 		"t0[n, k] = n > 0 ? (is1[n - 1, k] ? {0.5 * t2[n - 1, k] | max(t2[n - 1, k], 0.5)} : #b) : #0 ; t2[n, k] = t0[n, k] {+ 1 | * #a} ; is1[n, k] = t2[n, k] > 0.37 ; y0[n, k] = t0[n, k]",
 	}},
+	// Sums of products whose factors begin with another value, and conditions that narrow a sum.
+	{name: "edges", once: [][2]string{{"#e", "0 | 0.5 | u[n] | limit[]"}, {"#c", "k > 0 | k < K - 1 | k != size | k >= 2 && k != 0 | k == K - 1 || k > size"}}, texts: []string{
+		"y0[k, m] = sum(n: x[n, k] * (cube[{n - 1 | n - 1 | n + 1 | n - 2 | N - n}, 0, m] else {z[m, 0] | 0 | 0.5}))",
+		"y0[n, m] = {sum | mean}(k: (x[n, {k - 1 | k + 2 | K - k}] else #e) * z[m, {k | k | K - 1 - k}])",
+		"y0[n, m] = sum(k: x[n, k] * (z[m, {k - 1 | k + 1}] else #e)) {| + limit[] | * u[n]}",
+		"y0[k, m] = sum(n{ | if n > 0}: (x[n - 1, k] else v[k]) * cube[n, 0, m])",
+		"y0[n, m] = sum(k if #c {| && x[n, k] > -0.37}: x[n, k] * z[m, k])",
+		"y0[n] = $red(k if #c {| && x[n, k] > -0.37}: {x[n, k] | w[n, k] * v[k]})",
+		"t0[n, k] = tanh(x[n, k] + 0.5 * (t0[n - 1, k] else v[k])) ; y0[m, k] = sum(n: cube[n, 0, m] * (t0[n - 1, k] else v[k]))",
+	}},
 	// Angles of positions around 1,000,000, which f32 would round.
 	{name: "angles", some: true, plain: true, apart: 1e-5, once: [][2]string{
 		{"#p", "(n + 1000000) | (free[n, 0] + 1000000 * size) | (1000000 * (n + 1) + k)"}, {"#w", "10000 ^ (-k / K) | 100 ^ (-k / K) | (1 / (k + 1))"},

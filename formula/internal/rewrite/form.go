@@ -160,6 +160,11 @@ func (f Form) Hidden(v *term.Variable) bool {
 	return slices.ContainsFunc(f.Rest, func(p Addend) bool { return p.Of.Uses(v) })
 }
 
+// alone reports whether a form is v or -v plus a constant.
+func (f Form) alone(v *term.Variable) bool {
+	return len(f.Rest) == 0 && len(f.Vars) == 1 && f.Vars[0].Of == v && (f.Vars[0].Factor == 1 || f.Vars[0].Factor == -1)
+}
+
 // Same reports whether the coefficients of two forms are equal.
 func (f Form) Same(g Form) bool { return f.Plus(g, -1).IsZero() }
 
@@ -167,7 +172,7 @@ func (f Form) Same(g Form) bool { return f.Plus(g, -1).IsZero() }
 func (f Form) IsZero() bool { return f.Constant() && f.Base == 0 }
 
 // settled replaces comparisons, minima and maxima of integers by their values, where the ranges of indices
-// decide them.
+// decide them, and loads that may be outside of a tensor by those that are inside, or by what is there else.
 func settled(n *term.Term) *term.Term {
 	if n == nil {
 		return nil
@@ -177,8 +182,15 @@ func settled(n *term.Term) *term.Term {
 			return term.Condition(holds)
 		}
 	}
-	if n.Op == term.Element && n.Read.Else != nil && n.Kind == n.Read.Else.Kind && outside(n.Read) {
-		return settled(n.Read.Else)
+	if n.Op == term.Element && n.Read.Else != nil {
+		switch {
+		case n.Kind == n.Read.Else.Kind && outside(n.Read):
+			return settled(n.Read.Else)
+		case n.Read.Which == nil && len(AccessOf(n.Read).Open) == 0:
+			read := *n.Read
+			read.Else = nil
+			n = &term.Term{Op: term.Element, Kind: n.Kind, Read: &read}
+		}
 	}
 	m := n.Map(settled)
 	if m.Op == term.Reduce && m.Reduction.Guard != nil {

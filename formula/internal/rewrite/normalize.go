@@ -237,7 +237,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 		parts = residues(n)
 	}
 	for _, d := range parts {
-		d.Value = z.counted(d.Value)
+		d.Value = edged(z.counted(d.Value))
 		for _, piece := range Pieces(d) {
 			if piece.Add {
 				piece = consecutiveLast(piece)

@@ -176,33 +176,42 @@ func Pieces(s *Statement) []*Statement {
 // cutsOf returns the ends of the pieces of index v, from 0 to its extent. It returns nil if there is only one
 // piece, or too many.
 func cutsOf(s *Statement, v *term.Variable) []int {
-	at := []int{0, Extent(v)}
-	s.Walk(func(x *term.Term) {
-		if x.Op != term.Less && x.Op != term.AtMost && x.Op != term.Equal && x.Op != term.Unequal ||
-			x.Args[0].Kind != term.Integer || x.Args[1].Kind != term.Integer {
-			return
-		}
-		f := differenceOf(x.Args[0], x.Args[1])
-		if len(f.Rest) > 0 || len(f.Vars) != 1 || f.Vars[0].Of != v || f.Vars[0].Factor != 1 && f.Vars[0].Factor != -1 {
-			return
-		}
-		zero := -f.Base * f.Vars[0].Factor // both sides are equal here
-		switch {
-		case x.Op == term.Equal || x.Op == term.Unequal:
-			at = append(at, zero, zero+1)
-		case (x.Op == term.Less) == (f.Vars[0].Factor > 0):
-			at = append(at, zero)
-		default:
-			at = append(at, zero+1)
-		}
-	})
-	at = slices.DeleteFunc(at, func(n int) bool { return n < 0 || n > Extent(v) })
+	var at []int
+	s.Walk(func(x *term.Term) { at = append(at, changes(x, v)...) })
+	return ends(at, Extent(v), maxPieces)
+}
+
+// ends returns the sorted ends of pieces of a range of n values that is cut at some of them, from 0 to n. It
+// returns nil if there is only one piece, or if there are more than most.
+func ends(at []int, n, most int) []int {
+	at = slices.DeleteFunc(at, func(x int) bool { return x < 0 || x > n })
+	at = append(at, 0, n)
 	slices.Sort(at)
 	at = slices.Compact(at)
-	if len(at) <= 2 || len(at) > maxPieces+1 {
+	if len(at) <= 2 || len(at) > most+1 {
 		return nil
 	}
 	return at
+}
+
+// changes returns the values of index v at which comparison x changes, if it depends on no other index.
+func changes(x *term.Term, v *term.Variable) []int {
+	if x.Op != term.Less && x.Op != term.AtMost && x.Op != term.Equal && x.Op != term.Unequal ||
+		x.Args[0].Kind != term.Integer || x.Args[1].Kind != term.Integer {
+		return nil
+	}
+	f := differenceOf(x.Args[0], x.Args[1])
+	if !f.alone(v) {
+		return nil
+	}
+	zero := -f.Base * f.Vars[0].Factor // both sides are equal here
+	switch {
+	case x.Op == term.Equal || x.Op == term.Unequal:
+		return []int{zero, zero + 1}
+	case (x.Op == term.Less) == (f.Vars[0].Factor > 0):
+		return []int{zero}
+	}
+	return []int{zero + 1}
 }
 
 // unrolled unrolls a short innermost loop with negative strides, which would make short strips. The

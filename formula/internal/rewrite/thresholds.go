@@ -37,11 +37,14 @@ const Shortest = 16
 // maxPieces is the maximum number of statements into which pieces splits one.
 const maxPieces = 8
 
+// maxEdges is the maximum number of parts into which edged divides a sum: between both ends and at each.
+const maxEdges = 3
+
 // mostUnrolled is the maximum number of values of an index that become a statement each.
 const mostUnrolled = 4
 
 // leastProducts is the minimum number of multiplications of integers that are computed as a matrix product of
-// real numbers.
+// real numbers, and of those of a sum that is divided so that a part of it is one.
 const leastProducts = 4096
 
 // mostRange bounds the intervals of factors of integer products, so that products of bounds do not overflow.
