@@ -73,6 +73,15 @@ func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statem
 		each = max(each, rewrite.Box(slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return v == s.Over }))/max(out.rows, 1))
 	}
 	out.rounds = max(roundElements/each, 1)
+	for _, x := range out.spans {
+		for _, g := range x.code.groups {
+			for _, u := range g.units {
+				if m, ok := u.(*matrices[T]); ok && m.rows.lead {
+					out.rounds = max(out.rounds, blocks.rows) // each of which takes all of the other factor
+				}
+			}
+		}
+	}
 	return out, nil
 }
 

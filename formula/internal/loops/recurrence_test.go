@@ -5,6 +5,7 @@ import (
 
 	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
 )
@@ -104,5 +105,45 @@ func TestSharedTemporaries(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRowsOfProducts compiles recurrences of 200 rows of 3000 elements. A step goes over few rows, which stay
+// in a cache, but over more of them where it has a product of matrices, which takes all of its other factor.
+func TestRowsOfProducts(t *testing.T) {
+	const steps, rows, cols = 4, 200, 3000
+	const x, w, y = 0, 1, 2
+	for _, c := range []struct {
+		name    string
+		product bool
+		most    int
+	}{{"product", true, blocks.rows}, {"no product", false, roundElements / cols}} {
+		t.Run(c.name, func(t *testing.T) {
+			p := &program.Program{Tensors: []*program.Local{reals("x", steps, rows, cols), reals("w", cols, cols), reals("y", steps, rows, cols)}}
+			s, n, k, j := index("s", steps), index("n", rows), index("k", cols), index("j", cols)
+			before := func(at *term.Variable) *term.Term {
+				r := readOf(p, y, term.Sum(s.Term(), term.Number(-1)), n.Term(), at.Term())
+				r.Else = elementOf(readOf(p, x, term.Number(0), n.Term(), at.Term()))
+				return elementOf(r)
+			}
+			value := before(k)
+			if c.product {
+				value = reduce(reduction.Sum, timesOf(before(j), elementOf(readOf(p, w, k.Term(), j.Term()))), j)
+			}
+			value = &term.Term{Op: term.Add, Kind: term.Real, Args: []*term.Term{value, elementOf(readOf(p, x, s.Term(), n.Term(), k.Term()))}}
+			block := []*program.Statement{{Target: y, Left: readOf(p, y, s.Term(), n.Term(), k.Term()), Vars: []*term.Variable{s, n, k}, Value: value,
+				Recurrence: &program.Recurrence{Targets: []int{y}}, Over: s}}
+			var tensors []rewrite.Tensor
+			for i := range p.Tensors {
+				tensors = append(tensors, rewrite.Tensor{Type: dtype.F32, Memory: i})
+			}
+			code, err := compileRecurrence[float32](p, block, tensors, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := code.(*recurrence[float32]); r.rows != rows || r.rounds != c.most {
+				t.Errorf("want %d of %d rows at a time, got %d of %d", c.most, rows, r.rounds, r.rows)
+			}
+		})
 	}
 }
