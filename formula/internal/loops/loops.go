@@ -267,10 +267,10 @@ func (c *compiler[T]) complete(statements []*rewrite.Statement) {
 			most = max(most, rewrite.Elements(c.p.Tensors[i]))
 		}
 	}
-	multiplied := map[int]bool{} // operands of matrix products, which have one type
+	multiplied := map[int]bool{} // operands and results of matrix products, which have one type
 	for _, s := range statements {
 		if x, y := factors(s); x != nil {
-			multiplied[x.Tensor], multiplied[y.Tensor] = true, true
+			multiplied[x.Tensor], multiplied[y.Tensor], multiplied[s.Target] = true, true, true
 		}
 	}
 	typed := map[int]bool{} // temporaries with a given type
