@@ -33,7 +33,6 @@ var undivided = map[string]string{
 	"buffer":              fixedShape,
 	"cache":               overAll,
 	"checksum":            overAll,
-	"clip_by_global_norm": overAll,
 	"concat_flat":         byNumber,
 	"einsum":              "a kernel by hand reads the equation, and there is no formula from which sharding follows",
 	"element_bits":        "a kernel by hand computes it, and there is no formula from which sharding follows",

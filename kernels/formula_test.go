@@ -9,7 +9,6 @@ import (
 // withoutFormula gives the test that compares what an operator without a formula computes with known results.
 var withoutFormula = map[string]func(*testing.T){
 	"checksum":            TestChecksum,
-	"clip_by_global_norm": TestClipByGlobalNorm,
 	"concat_flat":         TestConcatFlat,
 	"einsum":              TestEinsum,
 	"element_bits":        TestElementBits,

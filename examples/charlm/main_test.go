@@ -137,7 +137,7 @@ func TestStrategy(t *testing.T) {
 	var bits []float64
 	for i, flags := range [][]string{{"-devices", "4"}, {"-strategy", "strategy.toml"}, {"-devices", "1"}, {"-strategy", "tensor.toml"}, {"-strategy", "sequence.toml"}, {"-strategy", "pipeline.toml"}} {
 		var out bytes.Buffer
-		o := small(t, append(flags, "-clip", "0", "-steps", "10", "-curve", filepath.Join(dir, strconv.Itoa(i)))...)
+		o := small(t, append(flags, "-steps", "10", "-curve", filepath.Join(dir, strconv.Itoa(i)))...)
 		if err := run(t.Context(), o, &out); err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,6 @@ func TestStrategy(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`"layer1 attention.q_proj" = { 0 = "data" }`: "strategy.toml:5:31): operator multihead_attention, slot q_proj: want dimension 0 undivided",
-		`"layer1 wide.weight" = { 0 = "data" }`:      "strategy.toml:5:26): operator clip_by_global_norm, slot input: want dimension 0 undivided",
 		`"logits.weight" = { 0 = "data" }`:           "strategy.toml:5:21: logits.weight: want an axis whose size divides the extent 91",
 	} {
 		o := small(t, "-steps", "1", "-strategy", filepath.Join(dir, "strategy.toml"))
@@ -316,7 +315,7 @@ func TestResume(t *testing.T) {
 	if err := run(t.Context(), o, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
-	divided := small(t, "-steps", "2", "-clip", "0", "-strategy", "tensor.toml", "-checkpoint", t.TempDir())
+	divided := small(t, "-steps", "2", "-strategy", "tensor.toml", "-checkpoint", t.TempDir())
 	if err := run(t.Context(), divided, &bytes.Buffer{}); err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +324,7 @@ func TestResume(t *testing.T) {
 		"the checkpoint of step 2 has seed = 1, want 2":     func(o *options) { o.resume, o.seed = true, 2 },
 		"the checkpoint of step 2 has rate = 0.006, want 1": func(o *options) { o.resume, o.rate = true, 1 },
 		"the checkpoint of step 2 has strategy = tensor.toml, want sequence.toml": func(o *options) {
-			o.resume, o.checkpoints, o.clip, o.strategy = true, divided.checkpoints, 0, "sequence.toml"
+			o.resume, o.checkpoints, o.strategy = true, divided.checkpoints, "sequence.toml"
 		},
 		"no such file": func(o *options) { o.resume, o.curve = true, filepath.Join(dir, "curve") },
 		"want characters that the text for training has, got": func(o *options) { o.prompt = "λ" },

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"github.com/opgen/opgen/examples/internal/clipped"
 	"github.com/opgen/opgen/generated/adamw"
-	clip "github.com/opgen/opgen/generated/clipbyglobalnorm"
 	rate "github.com/opgen/opgen/generated/learningrate"
 	"github.com/opgen/opgen/runtime/graph"
 )
@@ -20,8 +20,8 @@ func (o *options) optimizer(watched *[]graph.Tensor) graph.Optimizer {
 		}
 		*watched = append(*watched, present)
 		if o.clip > 0 {
-			clipped := clip.Apply(g, clip.Defaults(o.clip), grads)
-			grads, *watched = clipped.Output, append(*watched, clipped.Norm)
+			scaled, norm := clipped.Gradients(g, o.clip, grads)
+			grads, *watched = scaled, append(*watched, norm)
 		}
 		graph.Groups(
 			graph.Group{Weights: func(w graph.Tensor) bool { return len(w.Shape()) > 1 }, Optimizer: adam(o.decay)},

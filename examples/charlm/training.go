@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
 	"github.com/opgen/opgen/runtime/curves"
+	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/loader"
 	"github.com/opgen/opgen/runtime/mesh"
@@ -250,11 +251,11 @@ func (t *training) take(b batch) (float32, error) {
 func (t *training) measure(step int, loss float64, took time.Duration) error {
 	var values []float64
 	for _, w := range t.watched {
-		value, err := opgen.Fetch[float32](t.step, w)
+		value, err := fetched(t.step, w)
 		if err != nil {
 			return err
 		}
-		values = append(values, float64(value[0]))
+		values = append(values, value)
 	}
 	t.live.Update(func() {
 		t.measured.Curve("loss").Add(step, loss/math.Ln2)
@@ -264,6 +265,22 @@ func (t *training) measure(step int, loss float64, took time.Duration) error {
 		}
 	})
 	return t.newest.Show(step, fmt.Sprintf("%.4f bits of a character", loss/math.Ln2))
+}
+
+// fetched returns the value of a scalar after a step.
+func fetched(p *opgen.Program, t graph.Tensor) (float64, error) {
+	if t.Type() == dtype.F64 {
+		v, err := opgen.Fetch[float64](p, t)
+		if err != nil {
+			return 0, err
+		}
+		return v[0], nil
+	}
+	v, err := opgen.Fetch[float32](p, t)
+	if err != nil {
+		return 0, err
+	}
+	return float64(v[0]), nil
 }
 
 // report prints the times of tasks and draws the losses, if the options say so.

@@ -250,7 +250,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	if o.clip > 0 {
-		optimizer = clipped(o.clip, optimizer)
+		optimizer = bounded(o.clip, optimizer)
 	}
 	means := averages{}
 	if o.average > 0 {

@@ -390,7 +390,7 @@ func TestClipped(t *testing.T) {
 		return out
 	}
 	plain := func() graph.Optimizer { return sgd.Optimizer(sgd.Defaults(0.1)) }
-	free, loose, tight := losses(plain()), losses(clipped(1e6, plain())), losses(clipped(1e-3, plain()))
+	free, loose, tight := losses(plain()), losses(bounded(1e6, plain())), losses(bounded(1e-3, plain()))
 	if !slices.Equal(free, loose) {
 		t.Errorf("without a bound %v, with one that is not reached %v", free, loose)
 	}

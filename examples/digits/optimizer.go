@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/opgen/opgen/examples/internal/clipped"
 	"github.com/opgen/opgen/generated/adam"
-	clip "github.com/opgen/opgen/generated/clipbyglobalnorm"
 	rate "github.com/opgen/opgen/generated/learningrate"
 	average "github.com/opgen/opgen/generated/movingaverage"
 	"github.com/opgen/opgen/runtime/attr"
@@ -15,10 +15,11 @@ import (
 // schedules lists how the learning rate may change during training.
 var schedules = []string{"constant", "step", "exponential", "linear", "cosine"}
 
-// clipped returns an optimizer whose gradients have a norm of at most limit, taken over all weights.
-func clipped(limit float64, next graph.Optimizer) graph.Optimizer {
+// bounded returns an optimizer whose gradients have a norm of at most limit, taken over all weights.
+func bounded(limit float64, next graph.Optimizer) graph.Optimizer {
 	return func(g *graph.Graph, weights, grads []graph.Tensor) {
-		next(g, weights, clip.Apply(g, clip.Defaults(limit), grads).Output)
+		scaled, _ := clipped.Gradients(g, limit, grads)
+		next(g, weights, scaled)
 	}
 }
 

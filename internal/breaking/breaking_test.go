@@ -15,7 +15,7 @@ import (
 )
 
 // specs lists the specs of the module that is changed.
-var specs = []string{"linear", "activation", "penalty", "fan", "nonlinearity", "kaiming_uniform", "zero", "sgd", "element_unary", "element_binary", "embedding_bag", "glorot_uniform", "clip", "clip_by_global_norm"}
+var specs = []string{"linear", "activation", "penalty", "fan", "nonlinearity", "kaiming_uniform", "zero", "sgd", "element_unary", "element_binary", "embedding_bag", "glorot_uniform", "clip", "group_by"}
 
 // an edit replaces texts in specs: a spec, what to replace, and what with.
 // If old begins with "word ", it replaces the word that follows everywhere.
@@ -137,11 +137,11 @@ func TestBreaks(t *testing.T) {
 		{"a new slot", []edit{{"sgd", "sgd_v      = {", "mask = { role = \"input\", type = \"T\", shape = [\"N...\"], present = \"caller\", trainable = false }\nsgd_v      = {"}, {"sgd", "g[n]      = unscaled(grad[n])", "g[n]      = (present(mask) ? mask[n] : 1) * unscaled(grad[n])"}},
 			[]string{"code: SlotSgdV was sgd.Slot = 5, is sgd.Slot = 6", "plans: the slots were"}},
 		{"a new requirement", []edit{{"sgd", "[slots]", "[require]\nlarge.that = \"prod(N) > 2\"\nlarge.message = \"want more\"\n\n[slots]"}}, []string{"plans: there is a new requirement: prod(N) > 2"}},
-		{"other steps", []edit{{"clip_by_global_norm", "squares]\nover  = \"len(X)\"", "squares]\nover  = \"len(X) * 1\""}},
+		{"other steps", []edit{{"group_by", `over = "n * P"`, `over = "P * n"`}},
 			[]string{"plans: the task forward has the steps"}},
 		{"another permission", []edit{{"linear", "[sharding]", "[tasks]\nforward = { access = { output = \"readwrite\" } }\nbackward = {}\n\n[sharding]"}}, []string{"plans: the task forward has the tensors"}},
 		{"other dimensions", append(renamed("clip", "N", "M"), renamed("clip", "n", "m")...), []string{"code: Dims.N is gone"}},
-		{"a step has another name", []edit{{"clip_by_global_norm", "[tasks.forward.steps.squares]", "[tasks.forward.steps.powers]"}}, []string{"plans: the task forward has the steps", "code: Kernel was "}},
+		{"a step has another name", []edit{{"group_by", "forward.steps.place", "forward.steps.first"}}, []string{"plans: the task forward has the steps", "code: Kernel was "}},
 		{"an output has another shape", []edit{{"clip", `output = { role = "output", shape = ["N..."]`, `output = { role = "output", shape = ["N...", "1"]`}, {"clip", "output[n] ", "output[n, 0]"}, {"clip", "grad.output[n] ", "grad.output[n, 0] "}},
 			[]string{"plans: the slot output was"}},
 		{"an enum is no longer shared", []edit{{"kaiming_uniform", `{ type = "enum", enum = "fan", default`, `{ type = "enum", values = ["FAN_IN", "FAN_OUT"], default`},
@@ -183,7 +183,7 @@ func TestHarmless(t *testing.T) {
 		"a new value of an enum":         {{"activation", "GELU(x)    = x * Phi(x)", "GELU(x)    = x * Phi(x)\nTWICE(x) = 2 * x"}, {"activation", "GELU    = \"", "GELU    = \""}, {"activation", "standard normal distribution\"", "standard normal distribution\"\nTWICE = \"2 * x\""}},
 		"a wider bound":                  {{"sgd", `momentum     = { type = "float", min = 0.0,`, `momentum     = { type = "float", min = -1.0,`}},
 		"no bound":                       {{"sgd", `lr           = { type = "float", min = 0.0,`, `lr           = { type = "float",`}},
-		"a grain":                        {{"clip_by_global_norm", "grain = 1\n", "grain = 2\n"}},
+		"a grain":                        {{"zero", "grain = 4096", "grain = 8192"}},
 		"a cost":                         {{"sgd", "? 6 : 4", "? 7 : 5"}},
 		"a message":                      {{"linear", "want the element type {data_type}, as data_type says", "data_type says {data_type}"}},
 		"no requirement":                 {{"linear", "require  = { type = { that = \"!has(data_type) || data_type == T\", message = \"want the element type {data_type}, as data_type says, got {T}\" } }\n", "require.k.that = \"!has(data_type) || data_type == T\"\nrequire.k.message = \"want {data_type}\"\n"}},

@@ -18,7 +18,7 @@ import (
 // and by formulas.
 var sets = [][3]string{
 	{"sparse_categorical_crossentropy", "softmax", "log_softmax"}, {"linear", "activation", "kaiming_uniform"}, {"element_unary", "element_binary", "zero"},
-	{"batch_matmul", "softmax", "attention"}, {"lamb", "adam", "clip_by_global_norm"},
+	{"batch_matmul", "softmax", "attention"}, {"lamb", "adam", "clip_by_norm"},
 }
 
 // FuzzSpecSet generates code from three texts as specs, which may refer to one another. It checks that

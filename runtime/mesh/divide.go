@@ -149,10 +149,12 @@ type divider struct {
 	staged   *graph.Staged
 }
 
-// apart says that devices have terms of a sum: over which axes. Zeros are terms of any.
+// apart says that devices have terms of a sum: over which axes. Zeros are terms of any. Of other axes, only
+// the first devices have the tensor: where a node reads the gradient of a weight that counts once.
 type apart struct {
 	zeros bool
 	over  []string
+	first []string
 }
 
 // Parts returns what each device has of a tensor of the program for one device. Of several devices with the
@@ -474,6 +476,9 @@ func (d *divider) read(inv *graph.Invocation) error {
 				v = version{t.Root(), false}
 			}
 			nothing := d.apart[d.written(t)].zeros
+			if here := d.apart[v]; len(here.first) > 0 && len(here.over) == 0 && !v.read && !slices.ContainsFunc(d.lacking(v), func(device int) bool { return !d.without(n, device) }) {
+				continue
+			}
 			if err := d.sum(v, nil); err != nil {
 				return err
 			}
@@ -517,27 +522,45 @@ func (d *divider) contribute(n *graph.Node, p task.Param, g graph.Tensor) *contr
 	return c
 }
 
-// without reports whether a node has nothing to do on a device: it updates a weight that is zeros there.
+// without reports whether a node has nothing to do on a device: it updates a weight that is zeros there, or
+// reads the gradient of one.
 func (d *divider) without(n *graph.Node, device int) bool {
+	return slices.ContainsFunc(d.onFirst(n), func(axis string) bool { return d.at[device][axis] > 0 })
+}
+
+// onFirst returns the axes of which a node runs on the first devices only.
+func (d *divider) onFirst(n *graph.Node) (axes []string) {
 	for slot := range n.Op.Slots {
+		if slices.ContainsFunc(d.uses[n], func(u use) bool { return u.Once == slot }) {
+			continue
+		}
 		for _, t := range n.Tensors(slot) {
-			own := slices.ContainsFunc(d.uses[n], func(u use) bool { return u.Once == slot })
-			if !own && d.lacks(t, device) {
-				return true
+			if axis := d.once[d.tensor(t)]; axis != "" && !slices.Contains(axes, axis) {
+				axes = append(axes, axis)
 			}
 		}
 	}
-	return false
+	return axes
 }
 
-// note notes of which sums the outputs of a task are terms.
+// lacking returns the devices that have no elements of a version, since its node ran on the first ones only.
+func (d *divider) lacking(v version) (devices []int) {
+	for device, at := range d.at {
+		if slices.ContainsFunc(d.apart[v].first, func(axis string) bool { return at[axis] > 0 }) {
+			devices = append(devices, device)
+		}
+	}
+	return devices
+}
+
+// note notes of which sums the outputs of a task are terms, and which devices have them.
 func (d *divider) note(inv *graph.Invocation) {
 	for i, p := range inv.Signature.Params {
 		for _, t := range inv.Operands[i] {
 			if p.Grad || !p.Perm.Writes() || !t.Valid() || inv.Node.Op.Slots[p.Slot].Role != task.RoleOutput {
 				continue
 			}
-			d.apart[version{t.Root(), false}] = apart{over: slices.Clone(d.sums[d.tensor(t)])}
+			d.apart[version{t.Root(), false}] = apart{over: slices.Clone(d.sums[d.tensor(t)]), first: d.onFirst(inv.Node)}
 		}
 	}
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/adamw"
 	"github.com/opgen/opgen/generated/catalogue"
+	clip "github.com/opgen/opgen/generated/clipbynorm"
 	"github.com/opgen/opgen/generated/concat"
 	"github.com/opgen/opgen/generated/elementbinary"
+	"github.com/opgen/opgen/generated/elementnary"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/embedding"
 	"github.com/opgen/opgen/generated/layernorm"
@@ -20,6 +22,7 @@ import (
 	attention "github.com/opgen/opgen/generated/multiheadattentiongeneral"
 	"github.com/opgen/opgen/generated/slice"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	squares "github.com/opgen/opgen/generated/sumofsquares"
 	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
@@ -44,9 +47,25 @@ const (
 
 // transformer is a network of one block, and its training step.
 type transformer struct {
-	text, next, logits, loss graph.Tensor
-	graph                    *graph.Graph
-	training                 *graph.Program
+	text, next, logits, loss, norm graph.Tensor
+	graph                          *graph.Graph
+	training                       *graph.Program
+}
+
+// limit is the greatest norm of the gradients of all weights, which they have by far.
+const limit = 0.1
+
+// optimizer scales gradients before AdamW updates weights. With this epsilon, updates depend on the scale.
+func (n *transformer) optimizer(g *graph.Graph, weights, grads []graph.Tensor) {
+	var sums, scaled []graph.Tensor
+	for _, t := range grads {
+		sums = append(sums, squares.Apply(g, squares.Defaults(), t))
+	}
+	n.norm = elementunary.Sqrt(g, elementnary.Sum(g, sums))
+	for _, t := range grads {
+		scaled = append(scaled, clip.Apply(g, clip.Defaults(limit), clip.Input(t), clip.Norm(n.norm)))
+	}
+	adamw.Optimizer(adamw.Defaults().WithAlpha(0.05).WithEpsilon(0.01))(g, weights, scaled)
 }
 
 func newTransformer(t testing.TB) *transformer {
@@ -66,10 +85,11 @@ func newTransformer(t testing.TB) *transformer {
 	x = elementbinary.Add(g, x, y, graph.Named("sum2"))
 	n.logits = linear.Apply(g, linear.Defaults(letters), norm(x, "norm3"), graph.Named("logits"))
 	n.loss = scce.Apply(g, scce.Defaults().WithScaleFactor(1.0/(samples*positions)), scce.Logit(n.logits), scce.Label(n.next), graph.Named("loss"))
-	p, err := graph.Training(g, n.loss, adamw.Optimizer(adamw.Defaults().WithAlpha(0.05)))
+	p, err := graph.Training(g, n.loss, n.optimizer)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.Fetched = append(p.Fetched, n.norm)
 	n.training = p
 	return n
 }
@@ -141,10 +161,23 @@ micro_batches = 2
 cut           = { text = 0 }`,
 }
 
-// values are the losses of all steps, and their bits as text.
+// values are the losses and the norms of the gradients of all steps, and their bits as text.
 type values struct {
 	losses []float32
+	norms  []float64
 	text   string
+}
+
+// note notes the loss and the norm of a step.
+func (v *values) note(p *opgen.Program, loss, norm graph.Tensor) error {
+	l, err := opgen.Fetch[float32](p, loss)
+	if err != nil {
+		return err
+	}
+	n, err := opgen.Fetch[float64](p, norm)
+	v.losses, v.norms = append(v.losses, l...), append(v.norms, n...)
+	v.text += fmt.Sprintf("%x %x ", l, n)
+	return err
 }
 
 // alone trains on one device. The last loss is that of the first text with the trained weights.
@@ -158,9 +191,7 @@ func alone(t *testing.T) (out values) {
 			if err = p.Run(t.Context(), opgen.With(n.text, a), opgen.With(n.next, b)); err != nil {
 				return err
 			}
-			var loss []float32
-			loss, err = opgen.Fetch[float32](p, n.loss)
-			out.losses = append(out.losses, loss...)
+			err = out.note(p, n.loss, n.norm)
 		}
 		if err != nil {
 			return err
@@ -203,10 +234,7 @@ func train(t *testing.T, d *mesh.Divided, n *transformer, devices int, transport
 			if err = p.Run(ctx, feed(step)...); err != nil {
 				return err
 			}
-			var loss []float32
-			loss, err = opgen.Fetch[float32](p, d.Parts(n.loss)[0])
-			out.losses = append(out.losses, loss...)
-			out.text += fmt.Sprintf("%x ", loss)
+			err = out.note(p, d.Parts(n.loss)[0], d.Parts(n.norm)[0])
 		}
 		if err != nil {
 			return err
@@ -238,8 +266,8 @@ func train(t *testing.T, d *mesh.Divided, n *transformer, devices int, transport
 	return out, err
 }
 
-// TestDivide trains the transformer by each strategy on one to four ranks within this process: the losses
-// have the same bits, and are near those of one device.
+// TestDivide trains the transformer by each strategy on one to four ranks within this process: the losses and
+// the norms of gradients have the same bits, and are near those of one device.
 func TestDivide(t *testing.T) {
 	t.Parallel()
 	want := alone(t)
@@ -275,8 +303,8 @@ func TestDivide(t *testing.T) {
 					if bits == "" {
 						bits = got.text
 					}
-					if got.text != bits || len(strings.Fields(bits)) != trained+1 {
-						t.Errorf("rank %d of %d has the losses %s, want %s", rank, count, got.text, bits)
+					if got.text != bits || len(strings.Fields(bits)) != 2*trained+1 {
+						t.Errorf("rank %d of %d has the losses and norms %s, want %s", rank, count, got.text, bits)
 					}
 				}
 				if len(want.losses) != trained+1 || want.losses[0]-want.losses[trained] < 0.2 {
@@ -285,6 +313,11 @@ func TestDivide(t *testing.T) {
 				for i, loss := range want.losses {
 					if got := all[0].losses[i]; !(math.Abs(float64(got-loss)) <= 1e-5) {
 						t.Errorf("step %d: the loss is %v, on one device %v", i, got, loss)
+					}
+				}
+				for i, norm := range want.norms {
+					if got := all[0].norms[i]; !(math.Abs(got-norm) <= 1e-5*norm) || norm < 2*limit {
+						t.Errorf("step %d: the norm of gradients is %v, on one device %v", i, got, norm)
 					}
 				}
 			}

@@ -54,8 +54,25 @@ func (d *divider) allReduce(parts []graph.Tensor, axes []string) {
 	}
 }
 
-// sum makes a version whole on each device, or its part: it adds terms of sums, but for those over some axes,
-// and moves what was written to where it is read.
+// spread copies what only the first devices along some axes have to the others.
+func (d *divider) spread(v version) {
+	parts := d.of(v)
+	first := d.apart[v].first
+	for _, device := range d.lacking(v) {
+		from := slices.IndexFunc(d.at, func(at map[string]int) bool {
+			for axis, i := range d.at[device] {
+				if slices.Contains(first, axis) && at[axis] > 0 || !slices.Contains(first, axis) && at[axis] != i {
+					return false
+				}
+			}
+			return true
+		})
+		d.add(graph.Step{Copy: &graph.Copy{To: parts[device], From: parts[from]}})
+	}
+}
+
+// sum makes a version whole on each device, or its part: it copies it to devices that lack it, adds terms of
+// sums, but for those over some axes, and moves what was written to where it is read.
 func (d *divider) sum(v version, but []string) error {
 	other := version{v.Tensor, !v.read}
 	of, gradient := d.like[v.Tensor]
@@ -66,6 +83,7 @@ func (d *divider) sum(v version, but []string) error {
 		d.ready[v] = true
 		return d.move(other, v)
 	}
+	d.spread(v)
 	var now, rest []string
 	for _, axis := range d.apart[v].over {
 		if slices.Contains(but, axis) {

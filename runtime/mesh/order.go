@@ -9,7 +9,8 @@ import (
 )
 
 // place puts steps on stages. Nodes of the network are on the stage that began last before them. An update is
-// on the stage of its weight. Other steps are where their tensors are used next, or were written last.
+// on the stage of its weight or, without one, of the first tensor that it reads. Other steps are where their
+// tensors are used next, or were written last.
 func (pl *pipeline) place(stages []Stage) error {
 	at := map[*graph.Node]int{}
 	now := 0
@@ -35,11 +36,13 @@ func (pl *pipeline) place(stages []Stage) error {
 		s := &pl.steps[i]
 		stage, known := at[s.node]
 		if s.node != nil && !known { // an update
-			s.Each(func(t graph.Tensor, _ bool) {
-				if of, ok := home[t]; ok && !known {
-					stage, known = of, true
-				}
-			})
+			for _, of := range []map[graph.Tensor]int{home, last} {
+				s.Each(func(t graph.Tensor, _ bool) {
+					if on, ok := of[t]; ok && !known {
+						stage, known = on, true
+					}
+				})
+			}
 			at[s.node] = stage
 		}
 		if s.Add != nil && s.node == nil {

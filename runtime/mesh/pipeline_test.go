@@ -52,7 +52,7 @@ func TestStages(t *testing.T) {
 	}
 	want := run(staged(t, 4))
 	for _, nodes := range [][]string{{`"attention"`}, {`"norm1"`, `"wide"`}, {`"sum1"`, `"narrow"`, `"loss"`}} {
-		if got := run(staged(t, 4, nodes...)); got != want || len(strings.Fields(got)) != trained+1 {
+		if got := run(staged(t, 4, nodes...)); got != want || len(strings.Fields(got)) != 2*trained+1 {
 			t.Errorf("stages that begin with %v: the losses are %s, want %s", nodes, got, want)
 		}
 	}
