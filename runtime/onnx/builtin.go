@@ -13,13 +13,20 @@ func (b *builder) constantNode(c *call) ([]*value, error) {
 	if len(c.node.GetOutput()) > 0 {
 		name = c.node.GetOutput()[0]
 	}
-	for _, a := range c.node.GetAttribute() {
-		switch a.GetName() {
+	for _, given := range c.node.GetAttribute() {
+		a := c.attribute(given.GetName()) // that of a function, if the node refers to it
+		if a == nil {
+			continue
+		}
+		switch given.GetName() {
 		case "value":
-			t, err := b.m.tensor(a.GetT())
-			v := constant(name, t)
-			_, v.narrow = heldType(onnxpb.TensorProto_DataType(a.GetT().GetDataType()))
+			v, err := b.m.stored(name, a.GetT())
 			return []*value{v}, err
+		case "sparse_value":
+			t, err := b.m.sparse(a.GetSparseTensor())
+			return []*value{constant(name, t)}, err
+		case "value_string", "value_strings":
+			return []*value{strange(name, "strings")}, nil
 		case "value_int":
 			return []*value{constant(name, integersOf([]int{}, int(a.GetI())))}, nil
 		case "value_ints":
@@ -34,7 +41,7 @@ func (b *builder) constantNode(c *call) ([]*value, error) {
 			return []*value{constant(name, t)}, err
 		}
 	}
-	return nil, errors.New("want the value of a tensor, integers or floats")
+	return nil, errors.New("want the value of a tensor, integers, floats or strings")
 }
 
 // identity returns the input.
@@ -122,7 +129,9 @@ func (b *builder) function(c *call, f *onnxpb.FunctionProto) ([]*value, error) {
 		s.attrs[a.GetName()] = a
 	}
 	for _, a := range c.node.GetAttribute() {
-		s.attrs[a.GetName()] = c.attribute(a.GetName())
+		if given := c.attribute(a.GetName()); given != nil {
+			s.attrs[a.GetName()] = given
+		}
 	}
 	for i, name := range f.GetInput() {
 		if v := c.input(i); v != nil {

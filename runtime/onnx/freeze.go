@@ -98,9 +98,10 @@ func (z *freezer) within(a *onnxpb.AttributeProto) {
 	}
 }
 
-// known reports whether a node has the operator of ONNX of its name.
+// known reports whether a node has the operator of ONNX of its name, and attributes of its own.
 func (z *freezer) known(n *onnxpb.NodeProto) bool {
-	return domain(n.GetDomain()) == "" && z.b.m.functions[functionKey{"", n.GetOpType()}] == nil
+	return domain(n.GetDomain()) == "" && z.b.m.functions[functionKey{"", n.GetOpType()}] == nil &&
+		!slices.ContainsFunc(n.GetAttribute(), func(a *onnxpb.AttributeProto) bool { return a.GetRefAttrName() != "" })
 }
 
 // constant returns a constant of a floating-point type that has a value before any node runs, or nil.

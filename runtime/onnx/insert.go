@@ -176,19 +176,32 @@ func (s *scope) find(name string) *value {
 // initializers adds the tensors that a graph holds.
 func (s *scope) initializers(m *Model, g *onnxpb.GraphProto) error {
 	for _, p := range g.GetInitializer() {
-		t, err := m.tensor(p)
+		v, err := m.stored(p.GetName(), p)
+		if err == nil {
+			err = s.add(g, v)
+		}
 		if err != nil {
 			return fmt.Errorf("onnx: %w", err)
 		}
-		if s.values[p.GetName()] != nil {
-			return fmt.Errorf("onnx: graph %s: want one tensor %s, got another one", g.GetName(), p.GetName())
+	}
+	for _, p := range g.GetSparseInitializer() {
+		t, err := m.sparse(p)
+		if err == nil {
+			err = s.add(g, constant(p.GetValues().GetName(), t))
 		}
-		s.values[p.GetName()] = constant(p.GetName(), t)
-		_, s.values[p.GetName()].narrow = heldType(onnxpb.TensorProto_DataType(p.GetDataType()))
+		if err != nil {
+			return fmt.Errorf("onnx: %w", err)
+		}
 	}
-	if n := len(g.GetSparseInitializer()); n > 0 {
-		return fmt.Errorf("onnx: graph %s: want tensors of which all elements are stored, got %d sparse ones", g.GetName(), n)
+	return nil
+}
+
+// add adds a tensor that a graph holds.
+func (s *scope) add(g *onnxpb.GraphProto, v *value) error {
+	if s.values[v.name] != nil {
+		return fmt.Errorf("graph %s: want one tensor %s, got another one", g.GetName(), v.name)
 	}
+	s.values[v.name] = v
 	return nil
 }
 

@@ -195,7 +195,7 @@ func TestRefusals(t *testing.T) {
 		`onnx: Reshape of version 17, node "y": reshape computes it: shape: extents: want a constant, got what is known in a run only`:              {node("Reshape", []string{"x", "x"}, y)},
 		`onnx: want a node that computes the output y, got none`:                                                                                    {node("Relu", x, []string{"w"})},
 		`onnx: Relu of version 17, node "x": want one value of x, got another one before the node`:                                                  {node("Relu", x, x)},
-		`onnx: Constant of version 17, node "y": its outputs follow from constants: want the value of a tensor, integers or floats`:                 {node("Constant", nil, y)},
+		`onnx: Constant of version 17, node "y": its outputs follow from constants: want the value of a tensor, integers, floats or strings`:        {node("Constant", nil, y)},
 		`onnx: Dropout of version 17, node "y": the catalogue has dropout when outputs == 1 && or(mode, 0) == 0, a definition when outputs == 2 &&`: {node("Dropout", x, []string{"y", "mask", "more"})},
 		`onnx: Concat of version 17, node "y": concat computes it: axis: want`:                                                                      nil,
 		`onnx: Cast of version 17, node "y": cast computes it: dtype: want the number of an element type that engines store, got 8`:                 {node("Cast", x, y, integer("to", 8))},

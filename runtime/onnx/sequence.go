@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,15 +11,16 @@ import (
 // kind have no tensor of their own.
 type sequence struct {
 	values []*value
-	none   bool // it is an optional value without an element
+	other  string // what it is instead of a list of tensors; "" for a list
 }
 
-func (s *sequence) String() string {
-	if s.none {
-		return "an optional value without an element"
-	}
-	return "a sequence"
-}
+func (s *sequence) String() string { return cmp.Or(s.other, "a sequence") }
+
+// without is what an optional value without an element is.
+const without = "an optional value without an element"
+
+// strange returns a value that only operators of sequences may pass on.
+func strange(name, what string) *value { return &value{name: name, sequence: &sequence{other: what}} }
 
 // maxSequence bounds the length of a sequence.
 const maxSequence = 1 << 12
@@ -32,7 +34,7 @@ func sequenceOf(values []*value) ([]*value, error) {
 
 // list returns the tensors of an input that is a sequence.
 func (c *call) list(i int) ([]*value, error) {
-	if v := c.input(i); v != nil && v.sequence != nil && !v.sequence.none {
+	if v := c.input(i); v != nil && v.sequence != nil && v.sequence.other == "" {
 		return v.sequence.values, nil
 	}
 	return nil, fmt.Errorf("want a sequence as input %d", i)
@@ -179,7 +181,7 @@ func (b *builder) sequenceMap(c *call) ([]*value, error) {
 // onOptional computes an operator of values that may be without an element.
 func (b *builder) onOptional(c *call) ([]*value, error) {
 	v := c.input(0)
-	has := v != nil && (v.sequence == nil || !v.sequence.none)
+	has := v != nil && (v.sequence == nil || v.sequence.other != without)
 	switch c.node.GetOpType() {
 	case "OptionalHasElement":
 		return []*value{constant("", truthOf(has))}, nil
@@ -189,7 +191,7 @@ func (b *builder) onOptional(c *call) ([]*value, error) {
 		}
 	case "Optional":
 		if v == nil {
-			return []*value{{sequence: &sequence{none: true}}}, nil
+			return []*value{strange("", without)}, nil
 		}
 	}
 	return []*value{v}, nil

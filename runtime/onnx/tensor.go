@@ -133,6 +133,74 @@ func (m *Model) tensor(p *onnxpb.TensorProto) (t safetensors.Tensor, err error) 
 	return t, nil
 }
 
+// stored returns the value of a tensor in a file. Strings and complex numbers are values that no operator
+// computes with.
+func (m *Model) stored(name string, p *onnxpb.TensorProto) (*value, error) {
+	switch kind := onnxpb.TensorProto_DataType(p.GetDataType()); kind {
+	case onnxpb.TensorProto_STRING:
+		return strange(name, "strings"), nil
+	case onnxpb.TensorProto_COMPLEX64, onnxpb.TensorProto_COMPLEX128:
+		return strange(name, "complex numbers"), nil
+	}
+	t, err := m.tensor(p)
+	v := constant(name, t)
+	_, v.narrow = heldType(onnxpb.TensorProto_DataType(p.GetDataType()))
+	return v, err
+}
+
+// sparse returns all elements of a tensor of which a file holds those that are not 0, with their row-major
+// numbers or with an index of each dimension.
+func (m *Model) sparse(p *onnxpb.SparseTensorProto) (t safetensors.Tensor, err error) {
+	fail := func(format string, args ...any) (safetensors.Tensor, error) {
+		return t, fmt.Errorf("sparse tensor %s: %w", p.GetValues().GetName(), fmt.Errorf(format, args...))
+	}
+	values, err := m.tensor(p.GetValues())
+	if err != nil {
+		return fail("%w", err)
+	}
+	places, err := m.tensor(p.GetIndices())
+	if err != nil {
+		return fail("%w", err)
+	}
+	size, rank := values.Type.Size(), len(p.GetDims())
+	n := 1
+	t = safetensors.Tensor{Type: values.Type, Shape: []int{}}
+	for _, d := range p.GetDims() {
+		if d < 0 || d > 0 && int64(n) > maxConstant/int64(size)/d || rank > maxDims {
+			return fail("want at most %d dimensions and %d bytes, got the extents %v", maxDims, maxConstant, p.GetDims())
+		}
+		t.Shape = append(t.Shape, int(d))
+		n *= int(d)
+	}
+	count := len(values.Data) / size
+	each := 1 // numbers for an element
+	if len(places.Shape) == 2 {
+		each = rank
+	}
+	if _, small := heldType(onnxpb.TensorProto_DataType(p.GetValues().GetDataType())); small != dtype.Invalid || len(values.Shape) != 1 || places.Type != dtype.I64 || len(places.Shape) == 0 || len(places.Shape) > 2 || places.Shape[0] != count || len(places.Data) != 8*count*each {
+		return fail("want values and as many places of i64, got %v%v and %v%v", values.Type, values.Shape, places.Type, places.Shape)
+	}
+	t.Data = make([]byte, n*size)
+	for i := range count {
+		at := 0
+		for d := range each {
+			k, extent := int(binary.LittleEndian.Uint64(places.Data[8*(i*each+d):])), n
+			if len(places.Shape) == 2 {
+				extent = t.Shape[d]
+			}
+			if k < 0 || k >= extent {
+				return fail("want a place below %d, got %d", extent, k)
+			}
+			at = at*extent + k
+		}
+		if at >= n {
+			return fail("want a place below %d, got %d", n, at)
+		}
+		copy(t.Data[at*size:(at+1)*size], values.Data[i*size:])
+	}
+	return t, nil
+}
+
 // known returns a constant as a value of expressions: a number of a tensor without dimensions, a list
 // otherwise. Truth values and integers are integers.
 func known(t safetensors.Tensor) (any, error) {
