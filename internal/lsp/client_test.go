@@ -132,8 +132,14 @@ func (c *client) open(path, text string) {
 	c.t.Helper()
 	c.versions[path]++
 	c.texts[path] = text
-	err := c.server.DidOpen(c.t.Context(), &protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{
-		URI: c.uri(path), LanguageID: "toml", Version: c.versions[path], Text: text}})
+	c.openAt(c.uri(path), text)
+}
+
+// openAt opens a document at an address.
+func (c *client) openAt(u uri.URI, text string) {
+	c.t.Helper()
+	rel, _ := filepath.Rel(c.root, u.FsPath())
+	err := c.server.DidOpen(c.t.Context(), &protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{URI: u, LanguageID: "toml", Version: max(c.versions[filepath.ToSlash(rel)], 1), Text: text}})
 	if err != nil {
 		c.t.Fatal(err)
 	}

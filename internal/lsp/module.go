@@ -97,6 +97,10 @@ func (t *moment) diagnose() {
 	if err == nil && snap.Err() != nil {
 		err = snap.Err()
 	}
+	if root, e := config.Find(t.module.disk.Root()); err != nil && (e != nil || root != t.module.disk.Root()) {
+		t.clear(nil) // there is no such module any more
+		return
+	}
 	if err != nil {
 		t.publish(config.Name, []protocol.Diagnostic{{Severity: protocol.DiagnosticSeverityError, Source: source, Message: protocol.String(err.Error())}})
 		return
@@ -153,7 +157,7 @@ func (t *moment) publish(path string, found []protocol.Diagnostic) {
 		return
 	}
 	m.published[u] = len(found) > 0
-	_ = m.server.client.PublishDiagnostics(t.ctx, p)
+	_ = m.server.client.PublishDiagnostics(m.server.ctx, p) // a newer moment must not end it: that one relies on what the client shows
 }
 
 // clear tells the client that files have no findings any more: those that are not among files.
@@ -168,7 +172,10 @@ func (t *moment) clear(files map[string][]*diag.Diagnostic) {
 	for u, shown := range m.published {
 		if shown && !known[u] && t.ctx.Err() == nil {
 			m.published[u] = false
-			_ = m.server.client.PublishDiagnostics(t.ctx, &protocol.PublishDiagnosticsParams{URI: u, Diagnostics: []protocol.Diagnostic{}})
+			if m.server.shows(u, m) { // the file has another module, which says what is wrong with it
+				continue
+			}
+			_ = m.server.client.PublishDiagnostics(m.server.ctx, &protocol.PublishDiagnosticsParams{URI: u, Diagnostics: []protocol.Diagnostic{}})
 		}
 	}
 }

@@ -52,9 +52,12 @@ func (l *lines) offset(p protocol.Position) int {
 	return at
 }
 
-// position returns the position of an offset.
+// position returns the position of an offset; of one within a character, that of the character.
 func (l *lines) position(offset int) protocol.Position {
 	offset = min(max(offset, 0), len(l.text))
+	for n := 1; n < utf8.UTFMax && offset < len(l.text) && offset >= n && !utf8.RuneStart(l.text[offset]); n++ {
+		offset--
+	}
 	line := sort.SearchInts(l.starts, offset+1) - 1
 	units := 0
 	for _, r := range l.text[l.starts[line]:min(offset, max(l.end(line), l.starts[line]))] {

@@ -32,6 +32,11 @@ func TestPositions(t *testing.T) {
 			t.Errorf("offset of %v: want %d, got %d", p, want, got)
 		}
 	}
+	for offset, want := range map[int]uint32{2: 1, 4: 2, 5: 2, 6: 2} {
+		if got := l.position(offset); got != (protocol.Position{Character: want}) {
+			t.Errorf("position of byte %d, within a character: want character %d, got %v", offset, want, got)
+		}
+	}
 	if got := l.position(9); got != (protocol.Position{Line: 0, Character: 5}) {
 		t.Errorf("position between the two bytes of a line end: got %v", got)
 	}

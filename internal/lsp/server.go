@@ -26,7 +26,7 @@ import (
 // Serve speaks with a client until it ends the session, or until the stream ends. version is that of this
 // program. The error says what is wrong with the stream, or that the client left without a word.
 func Serve(stream io.ReadWriteCloser, version string) error {
-	s := &server{version: version, documents: map[uri.URI]*document{}, modules: map[string]*module{}, running: map[jsonrpc2.ID]context.CancelFunc{}, exit: make(chan struct{})}
+	s := &server{version: version, documents: map[string]*document{}, modules: map[string]*module{}, running: map[jsonrpc2.ID]context.CancelFunc{}, exit: make(chan struct{})}
 	conn := jsonrpc2.NewConn(jsonrpc2.NewStream(stream), jsonrpc2.WithCodec(codec{}))
 	s.client = protocol.ClientDispatcher(conn)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -95,14 +95,15 @@ type server struct {
 	shut        bool
 	watches     bool // whether the client tells of changed files
 	folders     []string
-	documents   map[uri.URI]*document
+	documents   map[string]*document               // by file
 	modules     map[string]*module                 // by root
 	running     map[jsonrpc2.ID]context.CancelFunc // requests, by their numbers
 }
 
 // document is a file that is open in the editor.
 type document struct {
-	file    string // absolute
+	uri     uri.URI // as the client writes it
+	file    string  // absolute
 	text    string
 	version int32
 	module  *module // nil if the file belongs to none
@@ -199,10 +200,10 @@ func (s *server) Initialize(_ context.Context, p *protocol.InitializeParams) (*p
 	s.initialized = true
 	if folders, ok := p.WorkspaceFolders.Get(); ok {
 		for _, f := range folders {
-			s.folders = append(s.folders, f.URI.FsPath())
+			s.folders = append(s.folders, fileOf(f.URI))
 		}
 	} else if p.RootURI != nil {
-		s.folders = append(s.folders, p.RootURI.FsPath())
+		s.folders = append(s.folders, fileOf(*p.RootURI))
 	}
 	if w := p.Capabilities.Workspace; w != nil && w.DidChangeWatchedFiles != nil && w.DidChangeWatchedFiles.DynamicRegistration != nil {
 		s.watches = *w.DidChangeWatchedFiles.DynamicRegistration
@@ -234,7 +235,10 @@ func (s *server) Initialized(context.Context, *protocol.InitializedParams) error
 		})
 	}
 	for _, dir := range s.folders {
-		if root, err := config.Find(dir); err == nil && dir != "" {
+		if dir == "" {
+			continue
+		}
+		if root, err := config.Find(dir); err == nil {
 			s.module(root).changed()
 		}
 	}
@@ -269,8 +273,18 @@ func (s *server) module(root string) *module {
 	return m
 }
 
+// fileOf returns the file of a document; "" if it is none, such as an older version of a file, or a text that
+// has no file yet.
+func fileOf(u uri.URI) string {
+	if !strings.HasPrefix(strings.ToLower(string(u)), "file:") {
+		return ""
+	}
+	return u.FsPath()
+}
+
 // place finds the module of a document. The caller holds the lock.
 func (s *server) place(d *document) {
+	d.module, d.path = nil, ""
 	root, err := config.Find(filepath.Dir(d.file))
 	if ext := filepath.Ext(d.file); err != nil || ext != ".toml" && ext != ".go" {
 		return
@@ -286,8 +300,11 @@ func (s *server) DidOpen(_ context.Context, p *protocol.DidOpenTextDocumentParam
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := &p.TextDocument
-	d := &document{file: t.URI.FsPath(), text: strings.Clone(t.Text), version: t.Version}
-	s.documents[t.URI] = d
+	d := &document{uri: uri.URI(strings.Clone(string(t.URI))), file: fileOf(t.URI), text: strings.Clone(t.Text), version: t.Version}
+	if d.file == "" {
+		return nil
+	}
+	s.documents[d.file] = d
 	if s.place(d); d.module != nil {
 		d.module.changed(d.path)
 	}
@@ -297,8 +314,12 @@ func (s *server) DidOpen(_ context.Context, p *protocol.DidOpenTextDocumentParam
 func (s *server) DidChange(_ context.Context, p *protocol.DidChangeTextDocumentParams) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.documents[p.TextDocument.URI]
-	if d == nil {
+	file := fileOf(p.TextDocument.URI)
+	d := s.documents[file]
+	switch {
+	case file == "":
+		return nil
+	case d == nil:
 		return fmt.Errorf("%s is not open", p.TextDocument.URI)
 	}
 	for _, c := range p.ContentChanges {
@@ -314,8 +335,9 @@ func (s *server) DidChange(_ context.Context, p *protocol.DidChangeTextDocumentP
 func (s *server) DidClose(_ context.Context, p *protocol.DidCloseTextDocumentParams) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.documents[p.TextDocument.URI]
-	delete(s.documents, p.TextDocument.URI)
+	file := fileOf(p.TextDocument.URI)
+	d := s.documents[file]
+	delete(s.documents, file)
 	if d != nil && d.module != nil {
 		d.module.changed()
 	}
@@ -337,9 +359,7 @@ func (s *server) filesChanged() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, d := range s.documents {
-		if d.module == nil { // it may have one now
-			s.place(d)
-		}
+		s.place(d) // opgen.toml may be there now, or gone
 	}
 	for _, m := range s.modules {
 		m.changed()
@@ -350,12 +370,20 @@ func (s *server) filesChanged() {
 // the lock.
 func (s *server) overlay(m *module) (texts map[string]string, open map[string]opened) {
 	texts, open = map[string]string{}, map[string]opened{}
-	for u, d := range s.documents {
+	for _, d := range s.documents {
 		if d.module == m {
-			texts[d.path], open[d.path] = d.text, opened{u, d.version}
+			texts[d.path], open[d.path] = d.text, opened{d.uri, d.version}
 		}
 	}
 	return texts, open
+}
+
+// shows reports whether a document is open that belongs to another module than m.
+func (s *server) shows(u uri.URI, m *module) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := s.documents[fileOf(u)]
+	return d != nil && d.module != nil && d.module != m
 }
 
 // opened is a document of a moment.
@@ -369,10 +397,14 @@ type opened struct {
 func (s *server) at(u uri.URI) (*moment, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := s.documents[u]
-	if d == nil { // a client may ask about a file that is not open
-		d = &document{file: u.FsPath()}
+	file := fileOf(u)
+	d := s.documents[file]
+	if d == nil && file != "" { // a client may ask about a file that is not open
+		d = &document{file: file}
 		s.place(d)
+	}
+	if d == nil {
+		return nil, ""
 	}
 	if d.module == nil {
 		return nil, ""

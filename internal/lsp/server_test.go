@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
 )
 
 const scale = `-- specs/scale.toml --
@@ -134,6 +136,99 @@ func TestClose(t *testing.T) {
 	c.wait("no finding in a file that is gone", func() bool { return len(c.published["specs/shift.toml"].Diagnostics) == 0 })
 }
 
+// A document that is open and closed while others change leaves no finding behind. The next change comes at
+// different times behind that, and may overtake the message that there are no findings any more.
+func TestOpenAndClosed(t *testing.T) {
+	c := dial(t, files(t, scale))
+	c.open("specs/scale.toml", spec(scale))
+	for i := range 60 {
+		path := fmt.Sprintf("specs/deep/new%d.toml", i)
+		c.open(path, "doc = 1")
+		c.findings(path)
+		if err := c.server.DidClose(t.Context(), &protocol.DidCloseTextDocumentParams{TextDocument: c.document(path)}); err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			time.Sleep(time.Duration(i) * 20 * time.Microsecond)
+			if err := c.server.DidSave(t.Context(), &protocol.DidSaveTextDocumentParams{TextDocument: c.document("specs/scale.toml")}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		c.wait("no finding in "+path, func() bool { return len(c.published[path].Diagnostics) == 0 })
+	}
+}
+
+// Texts that are no files do not count, such as older versions that an editor shows beside a file. A file
+// that a client names in two ways is one document.
+func TestAddresses(t *testing.T) {
+	c := dial(t, files(t, scale))
+	c.open("specs/scale.toml", spec(scale))
+	broken := strings.Replace(spec(scale), "output[n, k] =", "output[n, k", 1)
+	for _, address := range []uri.URI{"git:" + uri.URI(c.uri("specs/scale.toml").FsPath()) + "?HEAD", "untitled:Untitled-1"} {
+		c.openAt(address, broken)
+		c.replace("specs/scale.toml", "doc", " doc")
+		if got := c.findings("specs/scale.toml"); got != "" {
+			t.Errorf("beside %s: got %s", address, got)
+		}
+		c.replace("specs/scale.toml", " doc", "doc")
+		if h, err := c.server.Hover(t.Context(), &protocol.HoverParams{TextDocumentPositionParams: protocol.TextDocumentPositionParams{TextDocument: protocol.TextDocumentIdentifier{URI: address}}}); h != nil || err != nil {
+			t.Errorf("hover in %s: %v, %v", address, h, err)
+		}
+		if err := c.server.DidClose(t.Context(), &protocol.DidCloseTextDocumentParams{TextDocument: protocol.TextDocumentIdentifier{URI: address}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other := uri.URI(strings.Replace(string(c.uri("specs/scale.toml")), "scale", "%73cale", 1))
+	c.openAt(other, broken)
+	c.wait("a finding", func() bool { return len(c.published["specs/scale.toml"].Diagnostics) == 1 })
+	if err := c.server.DidClose(t.Context(), &protocol.DidCloseTextDocumentParams{TextDocument: c.document("specs/scale.toml")}); err != nil {
+		t.Fatal(err)
+	}
+	c.wait("no finding", func() bool { return len(c.published["specs/scale.toml"].Diagnostics) == 0 })
+	if got := c.logged; len(got) > 0 {
+		t.Errorf("the server says %q", got)
+	}
+}
+
+// A folder becomes a module of its own, and is deleted: a document has the findings of the module in which it
+// is, and those of a module that is gone disappear.
+func TestModules(t *testing.T) {
+	root := files(t, scale)
+	c := dial(t, root)
+	c.open("inner/specs/new.toml", "doc = 1")
+	c.wait("no finding in a file that is no spec", func() bool {
+		p, ok := c.published["inner/specs/new.toml"]
+		return ok && len(p.Diagnostics) == 0
+	})
+	for name, text := range map[string]string{"go.mod": "module example.com/n\n\nrequire github.com/opgen/opgen v0.1.0\n", "opgen.toml": defaultConfig, "specs/old.toml": "doc = 2"} {
+		path := filepath.Join(root, "inner", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	changed := func() {
+		t.Helper()
+		if err := c.server.DidChangeWatchedFiles(t.Context(), &protocol.DidChangeWatchedFilesParams{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	specs := []string{"inner/specs/new.toml", "inner/specs/old.toml"}
+	changed()
+	for _, path := range specs {
+		c.wait("findings in "+path, func() bool { return len(c.published[path].Diagnostics) > 0 })
+	}
+	if err := os.RemoveAll(filepath.Join(root, "inner")); err != nil {
+		t.Fatal(err)
+	}
+	changed()
+	for _, path := range append(specs, "inner/opgen.toml") {
+		c.wait("no finding in "+path, func() bool { return len(c.published[path].Diagnostics) == 0 })
+	}
+}
+
 // Mistakes of opgen.toml are findings, and so is a module that cannot be read.
 func TestConfig(t *testing.T) {
 	root := files(t, scale)
@@ -142,6 +237,25 @@ func TestConfig(t *testing.T) {
 	c.open("specs/scale.toml", "doc = 1")
 	if got := c.findings("opgen.toml"); !strings.Contains(got, "has no key runtim") {
 		t.Errorf("a misspelled key of opgen.toml: got %s", got)
+	}
+	at := protocol.TextDocumentPositionParams{TextDocument: c.document("opgen.toml"), Position: protocol.Position{Line: 2}}
+	answer, err := c.server.Completion(t.Context(), &protocol.CompletionParams{TextDocumentPositionParams: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels []string
+	for _, x := range answer.(*protocol.CompletionList).Items {
+		labels = append(labels, x.Label)
+	}
+	if got := strings.Join(labels, " "); got != "kernels output pages plugin runtime specs use" {
+		t.Errorf("completed are the keys %s", got)
+	}
+	at.Position.Line = 0
+	if h, err := c.server.Hover(t.Context(), &protocol.HoverParams{TextDocumentPositionParams: at}); err != nil || h == nil || !strings.Contains(h.Contents.(*protocol.MarkupContent).Value, "the edition of the spec language") {
+		t.Errorf("hover of edition: %+v, %v", h, err)
+	}
+	if found, err := c.server.Definition(t.Context(), &protocol.DefinitionParams{TextDocumentPositionParams: at}); err != nil || fmt.Sprint(found) != "[]" {
+		t.Errorf("definition of edition: %+v, %v", found, err)
 	}
 	c.replace("opgen.toml", "runtim ", "runtime ")
 	c.wait("a finding in scale", func() bool { return len(c.published["specs/scale.toml"].Diagnostics) > 0 })

@@ -202,7 +202,7 @@ func (c *completer) put(label string, kind Kind, detail, doc string) {
 
 // table returns the description of the table that keys lead to, and the table itself; nil if there is none.
 func (c *completer) table(path []string) (*keys.Table, *source.Table) {
-	k, t := spec.KeysOf(c.root), c.root
+	k, t := c.keys, c.root
 	for _, name := range path {
 		k = k.Below(name)
 		if t == nil {
@@ -217,11 +217,11 @@ func (c *completer) table(path []string) (*keys.Table, *source.Table) {
 	return k, t
 }
 
-// headers proposes the sections of a spec.
+// headers proposes the sections of the file.
 func (c *completer) headers() {
 	k, t := c.table(nil)
 	for _, x := range k.Keys {
-		if x.Type&(keys.Object|keys.Array) != 0 && !x.Later && x.Type&keys.String == 0 && (t.Get(x.Name) == nil || x.Name == "examples") {
+		if x.Type&(keys.Object|keys.Array) != 0 && !x.Later && x.Type&keys.String == 0 && (t.Get(x.Name) == nil || x.Elem != nil && x.Elem.Table != nil) {
 			c.put(x.Name, Key, "section", x.Doc)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/driver"
 	"github.com/opgen/opgen/internal/keys"
 	"github.com/opgen/opgen/internal/source"
@@ -50,9 +51,12 @@ type Name struct {
 	key *keys.Key // of a Key
 }
 
-// namesOf returns the names in a spec, sorted by place. Where a text is no TOML, it leaves out the lines that
-// cannot be read.
+// namesOf returns the names in a spec or in opgen.toml, sorted by place. Where a text is no TOML, it leaves
+// out the lines that cannot be read.
 func (s *Snapshot) namesOf(path string) []Name {
+	if path == config.Name {
+		return s.read(path).names(s)
+	}
 	f := s.files[path]
 	if f == nil {
 		return nil
@@ -76,35 +80,55 @@ func (s *Snapshot) nameAt(path string, offset int) *Name {
 	return nil
 }
 
-// document is a spec as it can be read, also if its text is no TOML.
+// document is a spec, or opgen.toml, as it can be read, also if its text is no TOML.
 type document struct {
 	path string
 	name string // of the spec
 	root *source.Table
-	spec *spec.Spec
+	keys *keys.Table
+	spec *spec.Spec // an empty one for opgen.toml
 }
 
-// read reads a spec. It returns nil if the snapshot has no such spec.
+// read reads a spec or opgen.toml. It returns nil if the snapshot has no such file.
 func (s *Snapshot) read(path string) *document {
+	if path == config.Name {
+		_, root := readable(path, s.Config)
+		return &document{path, "", root, config.Keys, &spec.Spec{}}
+	}
 	f := s.files[path]
 	if f == nil {
 		return nil
 	}
-	text := f.in.Text
-	root, err := source.Parse(path, text)
-	if err == nil {
-		return &document{path, cmp.Or(f.spec.Name.V, f.spec.Base), root, f.spec}
+	text, root := readable(path, f.in.Text)
+	d := &document{path, f.spec.Base, root, spec.KeysOf(root), f.spec}
+	if text == "" {
+		return d
 	}
+	if text != f.in.Text {
+		d.spec = readOne(s.Ground, driver.Input{Path: path, Text: text}, sum{}).spec
+	}
+	d.name = cmp.Or(d.spec.Name.V, d.spec.Base)
+	return d
+}
+
+// readable returns a text with spaces in place of lines that cannot be read, and what it says; "" and an
+// empty table if nothing can be read.
+func readable(path, text string) (string, *source.Table) {
+	whole := text
+	root, err := source.Parse(path, text)
 	for range maxRepairs {
+		if err == nil {
+			return text, root
+		}
 		if text = repaired(path, text, err); text == "" {
 			break
 		}
-		if root, err = source.Parse(path, text); err == nil {
-			r := readOne(s.Ground, driver.Input{Path: path, Text: text}, sum{})
-			return &document{path, cmp.Or(r.spec.Name.V, r.spec.Base), root, r.spec}
-		}
+		root, err = source.Parse(path, text)
 	}
-	return &document{path, f.spec.Base, &source.Table{Span: source.Span{File: &source.File{Path: path, Text: f.in.Text}}}, f.spec}
+	if err == nil {
+		return text, root
+	}
+	return "", &source.Table{Span: source.Span{File: &source.File{Path: path, Text: whole}}}
 }
 
 // maxRepairs is how many pieces that cannot be read are left out of a text.
@@ -170,7 +194,7 @@ func blank(text string, start, end int) string {
 // names collects the names of a document.
 func (d *document) names(s *Snapshot) []Name {
 	c := &collector{document: d, snapshot: s, declared: declaredIn(d.spec), bound: map[string]bool{}}
-	c.table(d.root, spec.KeysOf(d.root), nil)
+	c.table(d.root, d.keys, nil)
 	slices.SortStableFunc(c.out, func(a, b Name) int {
 		return cmp.Or(cmp.Compare(a.Span.Start, b.Span.Start), cmp.Compare(a.Span.End, b.Span.End))
 	})

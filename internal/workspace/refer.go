@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/opgen/opgen/internal/config"
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/explain"
 	"github.com/opgen/opgen/internal/goname"
@@ -33,7 +34,7 @@ func (s *Snapshot) Definition(path string, offset int) []source.Span {
 	if _, d := s.declaration(n); d != nil {
 		out = append(out, d.Span)
 	}
-	if n.Kind == Spec || n.Kind == Key && n.Text == "name" {
+	if n.Kind == Spec || n.Kind == Key && n.Text == "name" && path != config.Name {
 		name := n.Spec
 		if n.Kind == Key {
 			name = s.read(path).name
