@@ -174,6 +174,7 @@ func (b *browser) open(address, scheme string) *tab {
 	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
 		p.tell(p.session, domain+".enable", nil, nil)
 	}
+	p.tell(p.session, "Performance.enable", map[string]any{"timeDomain": "threadTicks"}, nil)
 	p.tell(p.session, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 	b.trouble, b.requests = nil, nil
 	begin := time.Now()
@@ -210,6 +211,25 @@ func (p *tab) until(script string) string {
 	}
 	p.t.Fatalf("not in %v: %s\n%s", wait, script, p.text("document.body.innerText"))
 	return ""
+}
+
+// processor returns the processor time of the thread that runs the scripts of the page and lays it out.
+func (p *tab) processor() time.Duration {
+	p.t.Helper()
+	var got struct {
+		Metrics []struct {
+			Name  string
+			Value float64
+		}
+	}
+	p.tell(p.session, "Performance.getMetrics", nil, &got)
+	for _, m := range got.Metrics {
+		if m.Name == "TaskDuration" {
+			return time.Duration(m.Value * float64(time.Second))
+		}
+	}
+	p.t.Fatal("the browser does not say how much processor time the page took")
+	return 0
 }
 
 // document returns what the page shows.

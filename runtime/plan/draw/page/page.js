@@ -194,7 +194,7 @@ function drawTime() {
   time.canvas.style.height = Math.min(height, 320) + "px";
   const {c, width} = context(time.canvas, Math.min(height, 320));
   const ink = cssColor("--ink"), weak = cssColor("--weak"), wait = cssColor("--wait"), accent = cssColor("--accent");
-  // The color of a layer is a number, so that a pixel in which many spans lie shows what takes most of its time; what is marked is always seen.
+  // The color of a layer is a number, so that a pixel in which many spans lie shows what takes most of its time; what is marked is seen at its lower end.
   const colors = [wait, accent, ...new Set(plan.layers.map((_, i) => phaseColor(i)))];
   const colorOf = plan.layers.map((_, i) => marked(i) ? 1 : colors.indexOf(phaseColor(i)));
   const perUnit = (width - time.left - 8) / (time.to - time.from);
@@ -205,10 +205,12 @@ function drawTime() {
     let pixel = -1; // that has narrow spans, which are not drawn yet
     const flush = () => {
       if (pixel < 0) return;
-      let most = 1;
-      if (parts[1] === 0) for (let i = 0; i < parts.length; i++) if (parts[i] > parts[most]) most = i;
-      c.fillStyle = colors[most];
+      c.fillStyle = colors[parts.indexOf(Math.max(...parts))];
       c.fillRect(pixel, y, 1, time.lane);
+      if (parts[1] > 0) {
+        c.fillStyle = accent;
+        c.fillRect(pixel, y + time.lane - 6, 1, 6);
+      }
       parts.fill(0);
       pixel = -1;
     };
