@@ -315,6 +315,8 @@ var kinds = []kind{
 		"y0[k] = $fold(n if {#c == k | k == #c | #c == k && u[n] > -0.37}: {u[n] | u[n] * v[k] | x[n, k] | 2})",
 		"y0[k] = count(n if #c == k) * {v[k] | limit[]} ; y1[k] = {sum | max}(n if #c == k: u[n])",
 		"y0[m, k] = $fold(n if #c == k: u[n] * z[m, k])",
+		"y0[n, k] = {$fold | logsumexp | $ext}(n' if (j[n'] + {1 | n' | size}) % N == n: {x[n', k] | x[n', k] * v[k] | v[k] - u[n'] | w[n', K - 1 - k]})",
+		"y0[k, m] = {$fold | logsumexp | $ext}(n if (j[n] + 1) % K == k: {u[n] - z[m, 0] | cube[n, 0, m]})",
 	}},
 	// Reads at computed places, between elements.
 	{name: "samples", some: true, texts: []string{

@@ -271,7 +271,7 @@ func (z *vectorizer[T]) store(st *rewrite.Statement, x operand[T]) {
 		}
 	}
 	switch {
-	case st.Guard != nil || len(a.Open) > 0 || a.Offset.Hidden(z.v) || a.Offset.Factor(z.v) == 0 || st.Left.Which != nil:
+	case st.Guard != nil || st.Joined() || len(a.Open) > 0 || a.Offset.Hidden(z.v) || a.Offset.Factor(z.v) == 0 || st.Left.Which != nil:
 		z.scatter(st, x)
 		return
 	case tensor.Type == z.c.own && a.Offset.Factor(z.v) == 1:
