@@ -348,7 +348,7 @@ func named(n *term.Term, used map[string]bool) *term.Term {
 func (d *deriver) collect(t int, vars []*term.Variable) (sum *term.Term, scatters []*contribution) {
 	sum = term.Number(0)
 	for _, c := range d.found[t] {
-		if x := d.gather(t, c, vars); x != nil {
+		if x := d.gather(t, c, vars, false); x != nil {
 			sum = term.Sum(sum, x)
 		} else {
 			scatters = append(scatters, c)

@@ -25,9 +25,14 @@ func (d *deriver) recurrence(block []*program.Statement) error {
 	if !reached {
 		return nil
 	}
+	behind := map[int]int{} // by target: the tensor of what statements behind the block add
 	for _, s := range own {
 		l, prefix := d.p.Tensors[s.Target], "grad."
-		if _, given := d.out.Of[s.Target]; given {
+		_, given := d.out.Of[s.Target]
+		if id := d.behind(s.Target); id >= 0 {
+			behind[s.Target], given = id, true
+		}
+		if given {
 			prefix = "total."
 		}
 		a := &adjoint{vars: d.indices(s.Target), tensor: d.tensor(prefix+l.Name, l.Shape)}
@@ -46,11 +51,17 @@ func (d *deriver) recurrence(block []*program.Statement) error {
 	for _, s := range own {
 		a := d.adjoints[s.Target]
 		sum, scatters := d.collect(s.Target, a.vars)
-		if len(scatters) > 0 {
-			return fmt.Errorf("the gradient of %s adds to elements of which values decide, which a recurrence cannot", d.p.Tensors[s.Target].Name)
+		for _, c := range scatters { // no element may be added to before all that adds to it is there
+			x := d.gather(s.Target, c, a.vars, true)
+			if x == nil {
+				return fmt.Errorf("the gradient of %s adds to elements of which values decide, which a recurrence cannot", d.p.Tensors[s.Target].Name)
+			}
+			sum = term.Sum(sum, x)
 		}
-		if given, is := d.out.Of[s.Target]; is {
-			sum = term.Sum(d.elementAt(given, a.vars), sum)
+		for _, of := range []map[int]int{behind, d.out.Of} {
+			if id, is := of[s.Target]; is {
+				sum = term.Sum(d.elementAt(id, a.vars), sum)
+			}
 		}
 		d.give(a.tensor, a.vars, d.neat(sum), nil)
 	}
@@ -60,4 +71,20 @@ func (d *deriver) recurrence(block []*program.Statement) error {
 	}
 	d.out.Statements = append(d.out.Statements[:from], ordered...)
 	return nil
+}
+
+// behind stores the gradient that the statements behind a recurrence give to tensor t, and forgets their
+// contributions, if one of them adds to elements which gather does not find. It returns the tensor of the
+// gradient, or -1. These sums are whole before the recurrence begins, whereas its own must follow its order.
+func (d *deriver) behind(t int) int {
+	vars := d.indices(t)
+	sum, scatters := d.collect(t, vars)
+	if len(scatters) == 0 {
+		return -1
+	}
+	l := d.p.Tensors[t]
+	id := d.tensor("grad."+l.Name, l.Shape)
+	d.give(id, vars, d.neat(sum), scatters)
+	d.found[t] = nil
+	return id
 }
