@@ -91,6 +91,7 @@ func (u *use) without(attr string) string {
 			fmt.Fprint(&b, u.tensors[s.Number], ";")
 		}
 	}
+	fmt.Fprint(&b, u.choice.Request)
 	return b.String()
 }
 

@@ -6,6 +6,7 @@ package example
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/formula/program"
@@ -59,9 +60,14 @@ func definitions(o *model.Operator) map[string]expr.Node {
 }
 
 // newUse makes the use of an operator that an example describes.
-func newUse(o *model.Operator, x *task.Example, c Choice) *use {
+func newUse(o *model.Operator, x *task.Example, c Choice) *use { return useOf(o, x, c, false) }
+
+// useOf makes the use of an operator that an example describes. With adapts set, extents of inputs that
+// expressions give are what these give, rather than those of the example.
+func useOf(o *model.Operator, x *task.Example, c Choice, adapts bool) *use {
 	u := &use{
-		op: o, choice: c, raw: map[string]any{}, attrs: map[string]any{}, dims: map[string]any{}, args: map[string]any{},
+		adapts: adapts,
+		op:     o, choice: c, raw: map[string]any{}, attrs: map[string]any{}, dims: map[string]any{}, args: map[string]any{},
 		types: make([]dtype.Type, len(o.Types)), tensors: make([][]program.Operand, len(o.Slots)),
 	}
 	u.evaluator = evaluator{name: u.value, count: u.tensorsOf, axis: u.checkedAxis}
@@ -118,6 +124,7 @@ type use struct {
 	evaluator
 	op      *model.Operator
 	choice  Choice
+	adapts  bool                // shapes of inputs follow from attributes, where they can
 	raw     map[string]any      // attributes for package program
 	attrs   map[string]any      // attributes for expressions; axes are not normalized
 	dims    map[string]any      // int, []int or [][]int
@@ -212,6 +219,9 @@ func (u *use) add(s *model.Slot, t dtype.Type, dims []int) {
 	if !shape.Fits(dims, t.Size()) {
 		u.fail("%s: want a size that can be addressed, got the shape %s", s.Name, shape.Format(dims))
 		return
+	}
+	if u.adapts {
+		dims = slices.Clone(dims)
 	}
 	u.tensors[s.Number] = append(u.tensors[s.Number], program.Operand{Type: t, Shape: dims, Slot: s.Number})
 }

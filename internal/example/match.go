@@ -127,7 +127,24 @@ func (m *matcher) bind() {
 func (m *matcher) compare() {
 	for i, e := range m.slot.Pattern.Elems {
 		if e.Kind == scope.Match || e.Kind == scope.MatchAll {
-			m.equal(i, m.slot.DimNames[i], m.eval(e.Node))
+			want := m.eval(e.Node)
+			if m.adapts {
+				m.adapt(i, want)
+			}
+			m.equal(i, m.slot.DimNames[i], want)
+		}
+	}
+}
+
+// adapt sets the extents that pattern element i matches, if their number stays.
+func (m *matcher) adapt(i int, want any) {
+	part := m.dims[m.parts[i][0]:m.parts[i][1]]
+	switch want := want.(type) {
+	case int:
+		part[0] = max(want, 0)
+	case []int:
+		if len(want) == len(part) {
+			copy(part, want)
 		}
 	}
 }

@@ -117,9 +117,12 @@ func (f *follower) savedIf(slot int, takes map[int]bool) string {
 	return f.condition(views, so, true)
 }
 
-// decided reports whether an attribute of few values, or one that may be absent, decides what the formula
-// computes.
+// decided reports whether an attribute of few values, one that may be absent, or a request decides what the
+// formula computes.
 func (f *follower) decided() bool {
+	if f.requests() {
+		return true
+	}
 	names := namesOf(f.op.Operator.Formula)
 	return slices.ContainsFunc(f.op.Attrs, func(a *model.Attr) bool {
 		return hasFew(a) && (names[a.Name] || f.decides(a.Name))

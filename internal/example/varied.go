@@ -38,10 +38,11 @@ const (
 // which sets the value in a variant of the example.
 type factor []func(*variant)
 
-// variant is an example with other attributes and shapes.
+// variant is an example with other attributes, shapes and requests.
 type variant struct {
-	attrs  map[string]any // decoded JSON, with numbers as json.Number
-	shapes map[string][]int
+	attrs   map[string]any // decoded JSON, with numbers as json.Number
+	shapes  map[string][]int
+	request bool
 }
 
 // attributes decodes the attributes of an example.
@@ -75,7 +76,7 @@ func (f *follower) varied(gradient, few bool) (out []*view, complete bool) {
 		}
 		uses = append(uses, alone(factors)...)
 		for _, values := range uses {
-			y := variant{maps.Clone(attrs), maps.Clone(x.Shapes)}
+			y := variant{attrs: maps.Clone(attrs), shapes: maps.Clone(x.Shapes)}
 			for k, n := range values {
 				if n >= 0 {
 					factors[k][n](&y)
@@ -85,7 +86,7 @@ func (f *follower) varied(gradient, few bool) (out []*view, complete bool) {
 			if err != nil {
 				continue
 			}
-			key := string(text) + fmt.Sprint(y.shapes)
+			key := string(text) + fmt.Sprint(y.shapes, y.request)
 			if made[key] {
 				continue
 			}
@@ -94,7 +95,9 @@ func (f *follower) varied(gradient, few bool) (out []*view, complete bool) {
 			}
 			z := *x
 			z.Attrs, z.Shapes = string(text), y.shapes
-			u := newUse(f.op, &z, v.use.choice)
+			c := v.use.choice
+			c.Request = c.Request || y.request
+			u := useOf(f.op, &z, c, true)
 			if u.err != nil {
 				continue // the operator does not allow this use
 			}
@@ -190,7 +193,7 @@ func together(factors []factor) (out [][]int) {
 }
 
 // factors returns the degrees of freedom of uses at an example: attributes that the formula names or that
-// determine presence and dimensions, and optional inputs.
+// determine presence and dimensions, optional inputs, and requests for outputs.
 func (f *follower) factors(v *view, x *task.Example, few bool) (out []factor) {
 	names := namesOf(f.op.Operator.Formula)
 	known := constantsOf(f.op.Operator.Formula)
@@ -209,7 +212,15 @@ func (f *follower) factors(v *view, x *task.Example, few bool) (out []factor) {
 			out = append(out, factor{func(x *variant) { x.shapes[s.Name] = dims }})
 		}
 	}
+	if f.requests() {
+		out = append(out, factor{func(x *variant) { x.request = true }})
+	}
 	return slices.DeleteFunc(out, func(f factor) bool { return len(f) == 0 })
+}
+
+// requests reports whether the operator has outputs on request. No example asks for them.
+func (f *follower) requests() bool {
+	return slices.ContainsFunc(f.op.Slots, func(s *model.Slot) bool { return s.OnRequest && !s.Asked() })
 }
 
 // namesOf returns the set of names in a formula.

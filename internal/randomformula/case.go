@@ -23,6 +23,8 @@ type Slot struct {
 	Below  string   // the bound of integers, or ""
 	Except string   // the integer that may lie outside of the bound, or ""
 	Fixed  bool     // an input of real numbers without a gradient
+	// Requested is set for an output that there is on request only.
+	Requested bool
 }
 
 // Case is a random operator with extents and the way in which its inputs are drawn.
@@ -39,6 +41,7 @@ type Case struct {
 	Run             []int          // the extents of N, if N is a run of dimensions; nil if it is one
 	Type            string         // f16, bf16, f32 or f64
 	Few             bool           // whether inputs are drawn from few numbers, so that some are equal
+	Unasked         bool           // whether the use has no outputs on request
 	Values          uint64         // the seed of their elements
 	// Numbers says how elements are drawn: "" is around 1, "zeros" also rows of 0, "equal" rows of one
 	// number, "great" and "small" of many sizes, "far" of one size far from 1, "tiny" below the least normal
@@ -82,7 +85,11 @@ func (c *Case) Spec() string {
 		b.WriteString(" }\n")
 	}
 	for _, s := range c.Outputs {
-		fmt.Fprintf(&b, "%s = { role = \"output\", type = %q, shape = %s }\n", s.Name, s.Type, c.tomlShape(s.Shape))
+		fmt.Fprintf(&b, "%s = { role = \"output\", type = %q, shape = %s", s.Name, s.Type, c.tomlShape(s.Shape))
+		if s.Requested {
+			b.WriteString(", present = \"caller\"")
+		}
+		b.WriteString(" }\n")
 	}
 	for i, r := range c.Require {
 		fmt.Fprintf(&b, "\n[require.r%d]\nthat = %q\nmessage = \"want other extents\"\n", i, r)
@@ -110,6 +117,9 @@ func (c *Case) Spec() string {
 func (c *Case) Differentiable() bool {
 	return slices.ContainsFunc(c.Inputs, c.HasGradient) && slices.ContainsFunc(c.Outputs, c.HasGradient)
 }
+
+// Has reports whether the use has an output.
+func (c *Case) Has(s Slot) bool { return !s.Requested || !c.Unasked }
 
 // TypeOf returns the element type of a slot in the use.
 func (c *Case) TypeOf(s Slot) string {

@@ -26,6 +26,7 @@ type kind struct {
 	plain   bool    // no other operation stands around the results
 	apart   float64 // see Case
 	wraps   bool    // the attribute size is so great that integers beside it wrap around
+	asks    bool    // some outputs are there on request only
 	any     bool    // those of all other kinds, over nothing: the last kind
 }
 
@@ -106,10 +107,19 @@ func (k kind) formula(seed, number uint64) *Case {
 	for _, in := range inputs {
 		w.c.Inputs = append(w.c.Inputs, in.slot)
 	}
+	if mentions(strings.Join(w.c.Lines, "\n"), taps.Name) {
+		w.c.Inputs = append(w.c.Inputs, taps)
+		w.c.Example["size"] = 2
+		w.c.Dims["size"] = w.sizeIs()
+	}
 	for _, l := range w.c.Lines {
-		if m := result.FindStringSubmatch(l); m != nil {
+		m := result.FindStringSubmatch(l)
+		if m != nil && !slices.ContainsFunc(w.c.Outputs, func(s Slot) bool { return s.Name == m[1]+m[2] }) {
 			w.c.Outputs = append(w.c.Outputs, Slot{Name: m[1] + m[2], Type: resultTypes[m[1]], Shape: dimsOf(m[3])})
 		}
+	}
+	if k.asks {
+		w.ask()
 	}
 	if k.numbers == "bounds" || k.numbers == "bits" {
 		typ := w.pick("i32", "i16", "u16", "u32")
@@ -131,6 +141,16 @@ func (k kind) formula(seed, number uint64) *Case {
 		return w.c
 	}
 	return w.c.half(number)
+}
+
+// ask makes some of the outputs, or all, outputs on request.
+func (w *writer) ask() {
+	always := false
+	for i := range w.c.Outputs {
+		w.c.Outputs[i].Requested = w.IntN(3) > 0
+		always = always || !w.c.Outputs[i].Requested
+	}
+	w.c.Unasked = always && w.one(4)
 }
 
 // result matches the left side of a statement that gives an output, whose name says its type.

@@ -403,6 +403,22 @@ var kinds = []kind{
 		"t0[n, k] = {tanh(x[n, k]) | 0.5 | sin(v[k])} * (t0[{n - 1 | n + 1 | n - 2}, k] else {0 | v[k] | 0.5}) + {w[n, k] | x[n, k] | u[n]} ; y0[n, k] = (flag ? (t0[{(n - 1) / 2 | n / size | (n + size) / 3 | n / 2 * 2 | n % size | j[n] | n}, {k | k / 2 | 2 * k + 1 | jk[k] | 0 | (k - 1) / 2}] else {0 | 0.5}) : w[n, k])",
 		"t0[n, k] = {tanh | sin}((t1[{n - 1 | n + 1 | n - 2}, k] else {0 | v[k] | 0.5})) + {w[n, k] | x[n, k] | u[n]} ; t1[n, k] = {tanh(x[n, k]) | 0.5 | sin(v[k])} * t0[n, k] ; y0[k, n] = (flag ? sum(a < size: ({t0 | t1}[{(n + a) / 2 | n / size + a | abs(n - a)}, jk[k]] else 0)) : 2) ; y1[n, k] = {t0[n, k] | (t1[n % 2, k] else 0)}",
 	}},
+	// Outputs on request, of which no example knows: what gradients read, and what may take another's place.
+	{name: "requested", asks: true, once: [][2]string{{"#t", "mean | max | norm | logsumexp | sum"}}, texts: []string{
+		"y0[n, k] = {$f($nk) | $nk | 2 * x[n, k] | x[n, K - 1 - k]} ; y1[n] = $red(k: x[n, k] * {w[n, k] | v[k] | u[n]})",
+		"t0[n] = #t(k: x[n, k]) ; t1[n, k] = x[n, k] {- | *} t0[n] ; y0[n, k] = {t1[n, k] * w[n, k] | t1[n, k]} ; y1[n] = {t0[n] | t0[n] * u[n] | sum(k: t1[n, k]^2)} ; y2[n, k] = {x[n, k] * v[k] | tanh(t1[n, k])}",
+		"y0[n, k] = $f($nk) ; y1[k] = $fold(n if j[n] == k: u[n]) ; y2[n, k] = (x[n, free[n, k]] else u[n]) * v[k]",
+		"t0[n, k] = tanh($nk) * (t0[n - 1, k] else 0) + w[n, k] ; y0[n, k] = {t0[n, k] | x[n, k] * v[k]} ; y1[n, k] = (t0[{n / 2 | n + 1 | n}, k] else 0) * v[k]",
+		"at0[n] = $arg(k: x[n, k]) ; y0[n] = {max | sum}(k: x[n, k]) ; y1[n, k] = x[n, k] * {u[n] | v[k]}",
+		"y0[n, k] = {x[n, k] * 2 | w[n, k] + x[n, k]} ; y1[n, k] = $red(k' in $run: x[n, k'] * w[n, k]) ; is0[n] = any(k: x[n, k] > 0.37)",
+	}},
+	// Inputs of whose extents attributes decide: gradients read other inputs where these differ.
+	{name: "sized", some: true, plain: true, once: [][2]string{{"#n", "1 | 3"}}, texts: []string{
+		"y0[n, k] = sum(a < size: (x[n, k + a] else 0.5) * taps[a]) when size > 2 ; y0[n, k] = w[n, k] * v[k] * taps[0] when size <= 2",
+		"y0[n, k] = (size > {2 | 3} ? x[n, k] * u[n] : w[n, k]) * sum(a < size: taps[a] {| * v[k]})",
+		"y0[n, k] = {max | sum}(a < size: (x[n, k * 2 + a - 1] else 0) * taps[a]) {| * (size == #n ? u[n] : 0.5)}",
+		"t0[n, k] = {w[n, k] | x[n, k]} when size == #n ; t0[n, k] = x[n, k] * u[n] when size != #n ; y0[n, k] = t0[n, k] * taps[size - 1] * v[k]",
+	}},
 	// Angles of positions around 1,000,000, which f32 would round.
 	{name: "angles", some: true, plain: true, apart: 1e-5, once: [][2]string{
 		{"#p", "(n + 1000000) | (free[n, 0] + 1000000 * size) | (1000000 * (n + 1) + k)"}, {"#w", "10000 ^ (-k / K) | 100 ^ (-k / K) | (1 / (k + 1))"},

@@ -248,6 +248,15 @@ func (w *writer) size() {
 
 var sizeOf = regexp.MustCompile(`"size": \d+`)
 
+// taps is an input of whose extent an attribute decides.
+var taps = Slot{Name: "taps", Type: "T", Shape: []string{"size"}}
+
+// sizeIs returns the value of the attribute size.
+func (w *writer) sizeIs() (n int) {
+	fmt.Sscanf(sizeOf.FindString(w.c.Attrs), `"size": %d`, &n)
+	return n
+}
+
 // functions writes functions of one or two parameters.
 func (w *writer) functions() {
 	w.note("function")

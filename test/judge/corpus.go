@@ -59,7 +59,7 @@ func casesOf(path string) ([]*randomformula.Case, error) {
 					}
 					c.Inputs = append(c.Inputs, slot)
 				case task.RoleOutput:
-					slot.Fixed = false
+					slot.Fixed, slot.Requested = false, s.OnRequest
 					c.Outputs = append(c.Outputs, slot)
 				case task.RoleSaved, task.RoleScratch: // follow from the formula
 				default:

@@ -65,7 +65,7 @@ func draw(c *randomformula.Case) drawn {
 		d.inputs[s.Name] = e
 	}
 	for _, s := range c.Outputs {
-		if c.HasGradient(s) {
+		if c.HasGradient(s) && c.Has(s) {
 			list := make([]float64, shape.Prod(c.Extents(s.Shape)))
 			for i := range list {
 				list[i] = float64(1+r.IntN(8)) / 4 * float64(1-2*r.IntN(2))

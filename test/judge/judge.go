@@ -100,6 +100,9 @@ func resolve(o *liveOperator, c *randomformula.Case) (*task.Resolution, error) {
 				given.Operands[i] = []task.Operand{{Type: typeOf(c, in), Shape: c.Extents(in.Shape)}}
 			}
 		}
+		if s.OnRequest && !c.Unasked {
+			given.Requested[i] = 1
+		}
 	}
 	return task.Resolve(&o.Operator.Operator, attrs, given)
 }
@@ -205,6 +208,9 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 	compared := 0
 	typ := elementType(j.c)
 	for _, s := range j.c.Outputs {
+		if !j.c.Has(s) {
+			continue
+		}
 		have := got[s.Name]
 		list := j.answer.Results[s.Name]
 		if len(list) == 0 {

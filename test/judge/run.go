@@ -67,7 +67,13 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 		return nil, err
 	}
 	g := graph.New(1)
-	node := graph.Insert[int](g, 0, o.Operator, attrs, graph.Named("node"))
+	options := []graph.Option{graph.Named("node")}
+	for i, s := range o.Slots {
+		if s.OnRequest && !c.Unasked {
+			options = append(options, graph.Request(i))
+		}
+	}
+	node := graph.Insert[int](g, 0, o.Operator, attrs, options...)
 	feeds := map[string]elements{}
 	given, from, wrt := map[string]graph.Tensor{}, map[string]graph.Tensor{}, []graph.Tensor{}
 	for _, s := range c.Inputs {
@@ -98,7 +104,7 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 	var fetch []graph.Tensor
 	seeds, outputs := map[graph.Tensor]graph.Tensor{}, map[string]graph.Tensor{}
 	for i, s := range o.Slots {
-		if s.Role != task.RoleOutput {
+		if s.Role != task.RoleOutput || s.OnRequest && c.Unasked {
 			continue
 		}
 		y := n.Tensor(i)
