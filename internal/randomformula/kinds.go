@@ -315,8 +315,6 @@ var kinds = []kind{
 		"y0[k] = $fold(n if {#c == k | k == #c | #c == k && u[n] > -0.37}: {u[n] | u[n] * v[k] | x[n, k] | 2})",
 		"y0[k] = count(n if #c == k) * {v[k] | limit[]} ; y1[k] = {sum | max}(n if #c == k: u[n])",
 		"y0[m, k] = $fold(n if #c == k: u[n] * z[m, k])",
-		"y0[n, k] = {$fold | logsumexp | $ext}(n' if (j[n'] + {1 | n' | size}) % N == n: {x[n', k] | x[n', k] * v[k] | v[k] - u[n'] | w[n', K - 1 - k]})",
-		"y0[k, m] = {$fold | logsumexp | $ext}(n if (j[n] + 1) % K == k: {u[n] - z[m, 0] | cube[n, 0, m]})",
 	}},
 	// Reads at computed places, between elements.
 	{name: "samples", some: true, texts: []string{
@@ -402,6 +400,11 @@ var kinds = []kind{
 	{name: "read_behind", texts: []string{
 		"t0[n, k] = {tanh(x[n, k]) | 0.5 | sin(v[k])} * (t0[{n - 1 | n + 1 | n - 2}, k] else {0 | v[k] | 0.5}) + {w[n, k] | x[n, k] | u[n]} ; y0[n, k] = (flag ? (t0[{(n - 1) / 2 | n / size | (n + size) / 3 | n / 2 * 2 | n % size | j[n] | n}, {k | k / 2 | 2 * k + 1 | jk[k] | 0 | (k - 1) / 2}] else {0 | 0.5}) : w[n, k])",
 		"t0[n, k] = {tanh | sin}((t1[{n - 1 | n + 1 | n - 2}, k] else {0 | v[k] | 0.5})) + {w[n, k] | x[n, k] | u[n]} ; t1[n, k] = {tanh(x[n, k]) | 0.5 | sin(v[k])} * t0[n, k] ; y0[k, n] = (flag ? sum(a < size: ({t0 | t1}[{(n + a) / 2 | n / size + a | abs(n - a)}, jk[k]] else 0)) : 2) ; y1[n, k] = {t0[n, k] | (t1[n % 2, k] else 0)}",
+	}},
+	// Histograms whose rows are contiguous, by places that a remainder keeps inside.
+	{name: "histograms_of_rows", texts: []string{
+		"y0[n, k] = {$fold | logsumexp | $ext}(n' if (j[n'] + {1 | n' | size}) % N == n: {x[n', k] | x[n', k] * v[k] | v[k] - u[n'] | w[n', K - 1 - k]})",
+		"y0[k, m] = {$fold | logsumexp | $ext}(n if (j[n] + 1) % K == k: {u[n] - z[m, 0] | cube[n, 0, m]})",
 	}},
 	// Outputs on request, of which no example knows: what gradients read, and what may take another's place.
 	{name: "requested", asks: true, once: [][2]string{{"#t", "mean | max | norm | logsumexp | sum"}}, texts: []string{
