@@ -30,7 +30,7 @@ func TestCUDA(t *testing.T) {
 			t.Fatal(err)
 		}
 		train := func(s *opgen.Session) error {
-			tr, err := newTraining(t.Context(), o, c, s, &bytes.Buffer{})
+			tr, err := newTraining(t.Context(), o, c, s, nil, &bytes.Buffer{})
 			if err != nil {
 				return err
 			}

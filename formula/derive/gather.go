@@ -24,8 +24,8 @@ type solution struct {
 // gather rewrites contribution c to the gradient of tensor t as a function of the element's indices at: a sum
 // over the variables of c that remain after its subscripts are solved for variables. For y[n] = x[2 * n], it
 // solves k == 2 * n for n: the gradient of x[k] is k % 2 == 0 ? g[k / 2] : 0. It returns nil if it finds no
-// solution; c then stays a scatter-add. With search set, the sum goes over all values of the variables that are
-// not solved, and leaves out those for which an equation does not hold.
+// solution; c then stays a scatter-add. With search set, the sum goes over all values of the variables that
+// are not solved, and leaves out those for which an equation does not hold.
 func (d *deriver) gather(t int, c *contribution, at []*term.Variable, search bool) *term.Term {
 	if c.read.Which != nil && c.read.Which.Reads() {
 		return nil

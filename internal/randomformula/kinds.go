@@ -396,7 +396,7 @@ var kinds = []kind{
 		"y0[n] = $red(k if #c {| && x[n, k] > -0.37}: {x[n, k] | w[n, k] * v[k]})",
 		"t0[n, k] = tanh(x[n, k] + 0.5 * (t0[n - 1, k] else v[k])) ; y0[m, k] = sum(n: cube[n, 0, m] * (t0[n - 1, k] else v[k]))",
 	}},
-	// Values of recurrences, whose gradients other statements add to at places that values and quotients decide.
+	// Values of recurrences. Other statements add to their gradients at places that values decide.
 	{name: "read_behind", texts: []string{
 		"t0[n, k] = {tanh(x[n, k]) | 0.5 | sin(v[k])} * (t0[{n - 1 | n + 1 | n - 2}, k] else {0 | v[k] | 0.5}) + {w[n, k] | x[n, k] | u[n]} ; y0[n, k] = (flag ? (t0[{(n - 1) / 2 | n / size | (n + size) / 3 | n / 2 * 2 | n % size | j[n] | n}, {k | k / 2 | 2 * k + 1 | jk[k] | 0 | (k - 1) / 2}] else {0 | 0.5}) : w[n, k])",
 		"t0[n, k] = {tanh | sin}((t1[{n - 1 | n + 1 | n - 2}, k] else {0 | v[k] | 0.5})) + {w[n, k] | x[n, k] | u[n]} ; t1[n, k] = {tanh(x[n, k]) | 0.5 | sin(v[k])} * t0[n, k] ; y0[k, n] = (flag ? sum(a < size: ({t0 | t1}[{(n + a) / 2 | n / size + a | abs(n - a)}, jk[k]] else 0)) : 2) ; y1[n, k] = {t0[n, k] | (t1[n % 2, k] else 0)}",
