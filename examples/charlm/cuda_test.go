@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/engines"
 	"github.com/opgen/opgen/examples/internal/opticks"
+	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/internal/cudaemu"
 )
 
@@ -30,7 +31,7 @@ func TestCUDA(t *testing.T) {
 			t.Fatal(err)
 		}
 		train := func(s *opgen.Session) error {
-			tr, err := newTraining(t.Context(), o, c, s, nil, &bytes.Buffer{})
+			tr, err := newTraining(t.Context(), o, c, s, planpage.Recorder(1, false), &bytes.Buffer{})
 			if err != nil {
 				return err
 			}
