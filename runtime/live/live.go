@@ -82,29 +82,38 @@ func (p *Page) Asked() bool {
 // serveDocument answers with the document.
 func (p *Page) serveDocument(w http.ResponseWriter, at Place) {
 	var document bytes.Buffer // so that a slow browser does not hold up an update
-	p.mu.Lock()
-	p.asked = true
-	at.Version = strconv.Itoa(p.version)
-	err := p.document(&document, &at)
-	p.mu.Unlock()
+	err := p.read(func() error {
+		at.Version = strconv.Itoa(p.version)
+		return p.document(&document, &at)
+	})
 	answer(w, "text/html; charset=utf-8", document.Bytes(), err)
 }
 
 // serveChanges answers with the content and its version, unless the browser has that version.
 func (p *Page) serveChanges(w http.ResponseWriter, r *http.Request) {
 	var content bytes.Buffer
-	p.mu.Lock()
-	p.asked = true
-	version := strconv.Itoa(p.version)
-	if r.URL.Query().Get("version") == version {
-		p.mu.Unlock()
+	var version string
+	known := r.URL.Query().Get("version")
+	err := p.read(func() error {
+		if version = strconv.Itoa(p.version); version == known {
+			return nil
+		}
+		return p.changes(&content)
+	})
+	if version == known {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	err := p.changes(&content)
-	p.mu.Unlock()
 	w.Header().Set("Version", version)
 	answer(w, "application/octet-stream", content.Bytes(), err)
+}
+
+// read calls a function that reads what Update changes. If the function panics, updates go on.
+func (p *Page) read(do func() error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = true
+	return do()
 }
 
 func answer(w http.ResponseWriter, kind string, content []byte, err error) {
@@ -141,7 +150,8 @@ func Serve(address string, pages ...*Page) (*Server, error) {
 	}
 	token := rand.Text()
 	s := &Server{url: fmt.Sprintf("http://%s/?token=%s", listener.Addr(), token), served: make(chan error, 1)}
-	s.server = &http.Server{Handler: handler(token, pages), ReadHeaderTimeout: 10 * time.Second}
+	s.server = &http.Server{Handler: handler(token, pages),
+		ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Minute, IdleTimeout: time.Minute} // since other users may connect, and files need descriptors, too
 	go func() { s.served <- s.server.Serve(listener) }()
 	return s, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"sync"
@@ -136,6 +137,28 @@ func TestFails(t *testing.T) {
 		if status, text, _ := ask(t, address, ""); status != 500 || text != "no data\n" {
 			t.Errorf("%s: got status %d, %q", address, status, text)
 		}
+	}
+}
+
+// TestPanics asks for a page whose functions panic, and updates it.
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	p := NewPage("bad", func(io.Writer, *Place) error { panic("no document") }, func(io.Writer) error { panic("no changes") })
+	h := handler("x", []*Page{p})
+	for path, want := range map[string]string{"/": "no document", "/changes1": "no changes"} {
+		r := httptest.NewRequest("GET", "http://localhost"+path+"?token=x", nil)
+		func() {
+			defer func() {
+				if got := recover(); got != want {
+					t.Errorf("%s: want the panic %q, got %v", path, want, got)
+				}
+			}()
+			h.ServeHTTP(httptest.NewRecorder(), r)
+		}()
+		if !p.mu.TryLock() {
+			t.Fatalf("%s: an update would wait for ever", path)
+		}
+		p.mu.Unlock()
 	}
 }
 
