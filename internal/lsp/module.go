@@ -97,11 +97,11 @@ func (t *moment) diagnose() {
 	if err == nil && snap.Err() != nil {
 		err = snap.Err()
 	}
-	if root, e := config.Find(t.module.disk.Root()); err != nil && (e != nil || root != t.module.disk.Root()) {
-		t.clear(nil) // there is no such module any more
-		return
-	}
 	if err != nil {
+		if root, e := config.Find(t.module.disk.Root()); e != nil || root != t.module.disk.Root() {
+			t.clear(nil) // there is no such module any more
+			return
+		}
 		t.publish(config.Name, []protocol.Diagnostic{{Severity: protocol.DiagnosticSeverityError, Source: source, Message: protocol.String(err.Error())}})
 		return
 	}

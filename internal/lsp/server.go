@@ -403,10 +403,7 @@ func (s *server) at(u uri.URI) (*moment, string) {
 		d = &document{file: file}
 		s.place(d)
 	}
-	if d == nil {
-		return nil, ""
-	}
-	if d.module == nil {
+	if d == nil || d.module == nil {
 		return nil, ""
 	}
 	if d.module.now == nil {
