@@ -239,7 +239,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	w = engines.First(session, w, &o.curve, &o.chart, &o.trace, &o.timeline, &o.prediction, &o.tileGraph, &o.dot, &o.plan, &o.memory, &o.page, &o.serve)
+	w = engines.First(session, w, &o.curve, &o.chart, &o.trace, &o.timeline, &o.prediction, &o.tileGraph, &o.dot, &o.plan, &o.memory, &o.page, &o.training, &o.serve)
 	batches, err := loader.New(loader.Config{Samples: train.len(), Batch: o.batch, Epochs: o.epochs, Seed: o.seed, DropLast: o.mesh != nil, Ahead: 1},
 		func(_ context.Context, samples []int) (dataset, error) { return train.pick(samples), nil })
 	if err != nil {
