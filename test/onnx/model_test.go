@@ -271,6 +271,8 @@ func TestOldVersions(t *testing.T) {
 			each(dtype.F32, []int{1, 2, 6, 6}, func(i []int) float64 { return at(image, i[0], i[1], i[2]/2, i[3]/2) })},
 		"Resize-10": {10, op("Resize x f -> y"), image, map[string]safetensors.Tensor{"f": floats(1, 1, 2, 1)},
 			each(dtype.F32, []int{1, 2, 6, 3}, func(i []int) float64 { return at(image, i[0], i[1], i[2]/2, i[3]) })},
+		"Resize-10 of fewer": {10, op("Resize x f -> y"), x, map[string]safetensors.Tensor{"f": floats(1, 0.6, 0.6)}, // as ONNX 1.5's test resize_downsample_nearest rounds
+			each(dtype.F32, []int{2, 1, 2}, func(i []int) float64 { return at(x, i[0], 0, 2*i[2]) })},
 		"Resize-10 linear": {10, op("Resize x f -> y", "mode", "linear"), image, map[string]safetensors.Tensor{"f": floats(1, 1, 1, 2)},
 			each(dtype.F32, []int{1, 2, 3, 6}, func(i []int) float64 {
 				return (at(image, i[0], i[1], i[2], i[3]/2) + at(image, i[0], i[1], i[2], min((i[3]+1)/2, 2))) / 2
