@@ -618,29 +618,37 @@ func TestControlFlow(t *testing.T) {
 func TestNearestOfTies(t *testing.T) {
 	t.Parallel()
 	below := func(a, b int) int { return int(math.Floor(float64(a) / float64(b))) }
-	rounded := map[string]func(o, n, s int) int{ // of the place (2o + 1)n/2s - 1/2
-		"round_prefer_ceil":  func(o, n, s int) int { return below((2*o+1)*n, 2*s) },
-		"round_prefer_floor": func(o, n, s int) int { return -below(-((2*o+1)*n - 2*s), 2*s) },
-		"floor":              func(o, n, s int) int { return below((2*o+1)*n-s, 2*s) },
-		"ceil":               func(o, n, s int) int { return -below(-((2*o+1)*n - s), 2*s) },
+	rounded := map[string]func(a, b int) int{ // of the place a/b
+		"round_prefer_ceil":  func(a, b int) int { return below(2*a+b, 2*b) },
+		"round_prefer_floor": func(a, b int) int { return -below(-(2*a - b), 2*b) },
+		"floor":              below,
+		"ceil":               func(a, b int) int { return -below(-a, b) },
 	}
-	for _, n := range []int{3, 4, 6, 7, 10} {
+	for _, n := range []int{3, 4, 6, 7, 9, 10} {
 		h := &hand{opset: 19, fed: map[string]safetensors.Tensor{"x": each(dtype.F32, []int{n}, func(at []int) float64 { return float64(at[0]) })}, stored: map[string]safetensors.Tensor{}}
 		var want [][]float64
-		for _, s := range []int{2, 3, 5, 9, 15} {
-			sizes, scales := fmt.Sprint("sizes", s), fmt.Sprint("scales", s)
-			h.stored[sizes], h.stored[scales] = of(dtype.I64, []int{1}, float64(s)), of(dtype.F32, []int{1}, float64(s)/float64(n))
+		resize := func(name string, by safetensors.Tensor, how string, size int, place func(o int) (a, b int)) {
+			h.stored[name] = by
 			for mode, f := range rounded {
-				row := make([]float64, s)
+				row := make([]float64, size)
 				for o := range row {
-					row[o] = float64(min(max(f(o, n, s), 0), n-1))
+					row[o] = float64(min(max(f(place(o)), 0), n-1))
 				}
-				for _, by := range []string{"- - " + sizes, "- " + scales} {
-					h.out = append(h.out, fmt.Sprint("y", len(h.out)))
-					h.nodes = append(h.nodes, op("Resize x "+by+" -> "+h.out[len(h.out)-1], "mode", "nearest", "nearest_mode", mode))
-					want = append(want, row)
-				}
+				h.out = append(h.out, fmt.Sprint("y", len(h.out)))
+				inputs := map[dtype.Type]string{dtype.I64: "x - - ", dtype.F32: "x - "}[by.Type] + name
+				h.nodes = append(h.nodes, op("Resize "+inputs+" -> "+h.out[len(h.out)-1], "mode", "nearest", "nearest_mode", mode, "coordinate_transformation_mode", how))
+				want = append(want, row)
 			}
+		}
+		for _, s := range []int{2, 3, 5, 9, 15} {
+			place := func(o int) (a, b int) { return (2*o+1)*n - s, 2 * s } // (o + 1/2)n/s - 1/2
+			resize(fmt.Sprint("sizes", s), of(dtype.I64, []int{1}, float64(s)), "half_pixel", s, place)
+			resize(fmt.Sprint("scales", s), of(dtype.F32, []int{1}, float64(s)/float64(n)), "half_pixel", s, place)
+		}
+		for _, p := range []int{3, 6, 7, 9, 11, 23} { // tenths, which leave a part of an element
+			s := n * p / 10
+			place := func(o int) (a, b int) { return (n-1)*p + (2*o+1-s)*10, 2 * p } // (n - 1)/2 + (o + 1/2 - s/2)/(p/10)
+			resize(fmt.Sprint("tenths", p), of(dtype.F32, []int{1}, float64(p)/10), "half_pixel_symmetric", s, place)
 		}
 		out, err := h.run(t)
 		if err != nil {
