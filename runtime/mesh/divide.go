@@ -399,7 +399,11 @@ func (d *divider) invoke(inv *graph.Invocation) error {
 	if len(n.Preceding()) > 0 {
 		return fail(fmt.Errorf("want no explicit dependencies in a program that is divided, got one on node %s", n.Preceding()[0].Name))
 	}
-	if err := d.read(inv); err != nil {
+	first := d.onFirst(n)
+	if err := d.checkFirst(inv, first); err != nil {
+		return fail(err)
+	}
+	if err := d.read(inv, first); err != nil {
 		return fail(err)
 	}
 	grads := map[graph.Tensor][]graph.Tensor{} // that the task has, by device
@@ -421,8 +425,8 @@ func (d *divider) invoke(inv *graph.Invocation) error {
 		}
 	}
 	for device := range d.at {
-		if d.without(n, device) {
-			continue
+		if d.behind(device, first) {
+			continue // the node updates a weight that is zeros here, or reads the gradient of one
 		}
 		m, err := d.node(n, device)
 		if err != nil {
@@ -458,13 +462,13 @@ func (d *divider) invoke(inv *graph.Invocation) error {
 			return err
 		}
 	}
-	d.note(inv)
+	d.note(inv, first)
 	return nil
 }
 
 // read makes whole what a task reads on each device: it adds terms of sums, and moves what the strategy
-// moves.
-func (d *divider) read(inv *graph.Invocation) error {
+// moves. first are the axes of which it runs on the first devices only.
+func (d *divider) read(inv *graph.Invocation, first []string) error {
 	n := inv.Node
 	for i, p := range inv.Signature.Params {
 		for _, t := range inv.Operands[i] {
@@ -476,7 +480,7 @@ func (d *divider) read(inv *graph.Invocation) error {
 				v = version{t.Root(), false}
 			}
 			nothing := d.apart[d.written(t)].zeros
-			if here := d.apart[v]; len(here.first) > 0 && len(here.over) == 0 && !v.read && !slices.ContainsFunc(d.lacking(v), func(device int) bool { return !d.without(n, device) }) {
+			if here := d.apart[v]; len(here.first) > 0 && len(here.over) == 0 && !v.read && within(here.first, first) {
 				continue
 			}
 			if err := d.sum(v, nil); err != nil {
@@ -522,13 +526,8 @@ func (d *divider) contribute(n *graph.Node, p task.Param, g graph.Tensor) *contr
 	return c
 }
 
-// without reports whether a node has nothing to do on a device: it updates a weight that is zeros there, or
-// reads the gradient of one.
-func (d *divider) without(n *graph.Node, device int) bool {
-	return slices.ContainsFunc(d.onFirst(n), func(axis string) bool { return d.at[device][axis] > 0 })
-}
-
-// onFirst returns the axes of which a node runs on the first devices only.
+// onFirst returns the axes of which a node runs on the first devices only: it updates weights that count
+// once, or reads them or their gradients.
 func (d *divider) onFirst(n *graph.Node) (axes []string) {
 	for slot := range n.Op.Slots {
 		if slices.ContainsFunc(d.uses[n], func(u use) bool { return u.Once == slot }) {
@@ -543,24 +542,50 @@ func (d *divider) onFirst(n *graph.Node) (axes []string) {
 	return axes
 }
 
-// lacking returns the devices that have no elements of a version, since its node ran on the first ones only.
-func (d *divider) lacking(v version) (devices []int) {
-	for device, at := range d.at {
-		if slices.ContainsFunc(d.apart[v].first, func(axis string) bool { return at[axis] > 0 }) {
-			devices = append(devices, device)
+// checkFirst returns an error for a task that runs on the first devices along some axes, though others have
+// parts of what it computes, or need a gradient from it.
+func (d *divider) checkFirst(inv *graph.Invocation, first []string) error {
+	n := inv.Node
+	for i, p := range inv.Signature.Params {
+		for _, t := range inv.Operands[i] {
+			if !t.Valid() {
+				continue
+			}
+			fail := func(want string) error {
+				return &op.Error{Operator: n.Op.FullName(), Task: inv.Signature.Task, Slot: n.Op.SlotName(p.Slot), Want: want, Got: t.String()}
+			}
+			for _, axis := range first {
+				if slices.ContainsFunc(d.uses[n], func(u use) bool { _, has := u.Axes[p.Slot]; return has && u.over.Axis == axis }) {
+					return fail("a tensor undivided over " + axis + ", beside a weight that counts once over it")
+				}
+				if p.Grad && p.Perm.Writes() && d.once[d.tensor(t)] != axis {
+					return fail("no gradient of what all devices have, beside a weight that counts once over " + axis)
+				}
+			}
 		}
 	}
-	return devices
+	return nil
 }
 
-// note notes of which sums the outputs of a task are terms, and which devices have them.
-func (d *divider) note(inv *graph.Invocation) {
+// behind reports whether a device is not the first one along some axes.
+func (d *divider) behind(device int, axes []string) bool {
+	return slices.ContainsFunc(axes, func(axis string) bool { return d.at[device][axis] > 0 })
+}
+
+// within reports whether some axes are among others.
+func within(axes, of []string) bool {
+	return !slices.ContainsFunc(axes, func(axis string) bool { return !slices.Contains(of, axis) })
+}
+
+// note notes of which sums the outputs of a task are terms, and of which axes the first devices alone have
+// them.
+func (d *divider) note(inv *graph.Invocation, first []string) {
 	for i, p := range inv.Signature.Params {
 		for _, t := range inv.Operands[i] {
 			if p.Grad || !p.Perm.Writes() || !t.Valid() || inv.Node.Op.Slots[p.Slot].Role != task.RoleOutput {
 				continue
 			}
-			d.apart[version{t.Root(), false}] = apart{over: slices.Clone(d.sums[d.tensor(t)]), first: d.onFirst(inv.Node)}
+			d.apart[version{t.Root(), false}] = apart{over: slices.Clone(d.sums[d.tensor(t)]), first: first}
 		}
 	}
 }

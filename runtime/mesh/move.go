@@ -56,18 +56,15 @@ func (d *divider) allReduce(parts []graph.Tensor, axes []string) {
 
 // spread copies what only the first devices along some axes have to the others.
 func (d *divider) spread(v version) {
+	axes := d.apart[v].first
+	if len(axes) == 0 {
+		return
+	}
 	parts := d.of(v)
-	first := d.apart[v].first
-	for _, device := range d.lacking(v) {
-		from := slices.IndexFunc(d.at, func(at map[string]int) bool {
-			for axis, i := range d.at[device] {
-				if slices.Contains(first, axis) && at[axis] > 0 || !slices.Contains(first, axis) && at[axis] != i {
-					return false
-				}
-			}
-			return true
-		})
-		d.add(graph.Step{Copy: &graph.Copy{To: parts[device], From: parts[from]}})
+	for _, group := range d.groups(axes) { // the first of which is the first along each of them
+		for _, device := range group[1:] {
+			d.add(graph.Step{Copy: &graph.Copy{To: parts[device], From: parts[group[0]]}})
+		}
 	}
 }
 

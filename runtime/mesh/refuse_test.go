@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/embeddingbag"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/meansquarederror"
@@ -44,6 +45,19 @@ func TestDivideErrors(t *testing.T) {
 			return infer(g, y)
 		}, "[divide]\n\"hidden.weight\" = { 0 = \"b\" }\n\"wide.weight\" = { 0 = \"a\" }",
 			"operator linear, slot bias: want a weight that counts once over one axis of the mesh, got out.bias over b and a"},
+		"a gradient beside a bias that counts once": {func() (*graph.Program, error) {
+			g, _, y := layers()
+			y = elementbinary.Add(g, y, elementbinary.Mul(g, y, y.Node().Tensor(int(linear.SlotBias)), graph.Named("scaled")))
+			loss := meansquarederror.Apply(g, meansquarederror.Defaults(), meansquarederror.Logit(y), meansquarederror.Label(g.Input("label", dtype.F32, 6, 4)))
+			return graph.Training(g, loss, sgd.Optimizer(sgd.Defaults(0.1)))
+		}, "[divide]\n\"hidden.weight\" = { 0 = \"b\" }",
+			"node scaled: operator element_binary, task backward, slot lhs_input: want no gradient of what all devices have, beside a weight that counts once over b, got grad of out.output f32[6, 4]"},
+		"a division beside a bias that counts once": {func() (*graph.Program, error) {
+			g, hidden, y := layers()
+			scaled := elementbinary.Mul(g, hidden.Node().Tensor(int(linear.SlotWeight)), y.Node().Tensor(int(linear.SlotBias)), graph.Named("scaled"))
+			return graph.Inference(g, y, scaled)
+		}, "[divide]\n\"hidden.weight\" = { 0 = \"b\" }",
+			"node scaled: operator element_binary, task forward, slot lhs_input: want a tensor undivided over b, beside a weight that counts once over it, got hidden.weight f32[4, 4]"},
 		"an index of the rows of bags and one of their features, which no tensor has both": {func() (*graph.Program, error) {
 			g := graph.New(1)
 			bags := embeddingbag.Defaults(5, 4).WithMode(embeddingbag.ModeSum)
