@@ -703,6 +703,38 @@ func TestSaidOtherwise(t *testing.T) {
 	}
 }
 
+// TestConstantIndices refuses constant indices that are out of range, and none at the edges.
+func TestConstantIndices(t *testing.T) {
+	t.Parallel()
+	row, rows, pairs := []int{2}, []int{2, 2}, []int{2, 2}
+	for text, c := range map[string]struct {
+		shape   []int
+		indices []float64
+		want    string // what is refused
+	}{
+		"Gather x i -> y":             {row, []float64{-3, 2}, ""},
+		"Gather x i -> y ":            {row, []float64{0, 3}, "between -3 and 2, got 3"},
+		"Gather x i -> y  ":           {row, []float64{-4, 0}, "between -3 and 2, got -4"},
+		"GatherElements x i -> y":     {rows, []float64{0, 1, 2, -3}, ""},
+		"GatherElements x i -> y ":    {rows, []float64{0, 1, 2, 3}, "between -3 and 2, got 3"},
+		"GatherND x i -> y":           {pairs, []float64{2, -4, -3, 3}, ""},
+		"GatherND x i -> y ":          {pairs, []float64{3, 2, 0, 0}, "between -3 and 2, got 3"},
+		"GatherND x i -> y  ":         {pairs, []float64{0, 0, 0, -5}, "between -4 and 3, got -5"},
+		"ScatterElements x i u -> y":  {rows, []float64{0, 1, 2, -3}, ""},
+		"ScatterElements x i u -> y ": {rows, []float64{0, 1, 2, 3}, "between -3 and 2, got 3"},
+		"ScatterND x i v -> y":        {pairs, []float64{2, -4, -3, 3}, ""},
+		"ScatterND x i v -> y ":       {pairs, []float64{2, 4, 0, 0}, "between -4 and 3, got 4"},
+	} {
+		h := &hand{opset: 18, nodes: []*onnxpb.NodeProto{op(text)}, fed: map[string]safetensors.Tensor{"x": numbered(dtype.F32, 3, 4)}, out: []string{"y"}, stored: map[string]safetensors.Tensor{
+			"i": of(dtype.I64, c.shape, c.indices...), "u": numbered(dtype.F32, 2, 2), "v": numbered(dtype.F32, 2)}}
+		_, err := h.run(t)
+		var refused *onnx.Refused
+		if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s of %v: got %v, want %q", text, c.indices, err, c.want)
+		}
+	}
+}
+
 // TestActivationsOfDirections refuses a layer whose second direction has another activation than its first
 // one.
 func TestActivationsOfDirections(t *testing.T) {

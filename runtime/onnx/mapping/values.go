@@ -58,6 +58,20 @@ var functions = map[string]function{
 		}
 		return out
 	}},
+	// inside(x, extents) is true, of indices x into a tensor, as many of each place as there are extents.
+	// Negative ones count from the end.
+	"inside": {2, func(a []any) any {
+		list, extents := integers(a[0]), integers(a[1])
+		if len(list) > 0 && len(extents) == 0 {
+			return fail("want a dimension for each index, got none")
+		}
+		for i, x := range list {
+			if n := extents[i%len(extents)]; x < -n || x >= n {
+				return fail("want indices between %d and %d, got %d", -n, n-1, x)
+			}
+		}
+		return true
+	}},
 	// without(x, y) is the elements of x that are not in y.
 	"without": {2, func(a []any) any {
 		y := integers(a[1])
