@@ -266,6 +266,34 @@ func train(t *testing.T, d *mesh.Divided, n *transformer, devices int, transport
 	return out, err
 }
 
+// TestCopiesOfNorms looks at what devices and stages copy to update weights: sums of squares and their norm,
+// but no gradients.
+func TestCopiesOfNorms(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"data and tensor", "pipeline, data and tensor"} {
+		s, err := mesh.Parse("s.toml", []byte(strategies[name]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := mesh.Divide(newTransformer(t).training, s, moves)
+		if err != nil {
+			t.Fatal(err)
+		}
+		scalars := 0
+		for _, step := range d.Program.Steps {
+			if step.Copy == nil || step.Phase != graph.Update {
+				continue
+			}
+			if scalars++; len(step.Copy.From.Shape()) > 0 {
+				t.Errorf("%s: want copies of scalars only, got one of %v", name, step.Copy.From)
+			}
+		}
+		if scalars == 0 {
+			t.Errorf("%s: want copies of sums of squares, got none", name)
+		}
+	}
+}
+
 // TestDivide trains the transformer by each strategy on one to four ranks within this process: the losses and
 // the norms of gradients have the same bits, and are near those of one device.
 func TestDivide(t *testing.T) {
