@@ -63,16 +63,12 @@ func Ranks(p *plan.Plan, owner, workers []int, opts ...planner.Option) ([]*plan.
 // division says which rank runs each task of a plan, and which messages go when.
 type division struct {
 	*plan.Plan
-	owner  []int   // per device
-	events []event // tasks and messages, in the order in which the ranks come to theirs
-	byRank [][]int // per rank: the numbers of its events
-	runs   []int   // per task: its rank, or several for one in slices
-	sliced map[int][]int
+	owner  []int         // per device
+	events []event       // tasks and messages, in the order in which the ranks come to theirs
+	byRank [][]int       // per rank: the numbers of its events
+	runs   [][]int       // per task: its rank, or those of its slices
 	orders map[int]order // by event
 }
-
-// several stands for the ranks of a task that runs in slices.
-const several = -1
 
 // order says that a message tells another rank that tasks are over. It has an element that one of them
 // touched.
@@ -135,7 +131,7 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 	if slices.Max(owner) >= ranks || slices.Min(owner) < 0 {
 		return nil, p.Errorf("want devices on ranks from 0 to %d, got %v", ranks-1, owner)
 	}
-	d := &division{Plan: p, owner: owner, runs: make([]int, len(p.Tasks)), sliced: map[int][]int{}, orders: map[int]order{}}
+	d := &division{Plan: p, owner: owner, runs: make([][]int, len(p.Tasks)), orders: map[int]order{}}
 	// What goes back waits until a task needs one of the tensors, so that many collectives which follow each
 	// other wait for messages together, and not one after the other.
 	var late []event
@@ -148,17 +144,16 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 			d.events, late = append(d.events, late...), nil
 			clear(stale)
 		}
-		group, slicers := d.slicers(task, load)
-		if len(slicers) > 1 {
-			d.runs[t], d.sliced[t] = several, slicers
-		} else {
-			d.runs[t] = d.runner(task, load)
+		group, on := d.slicers(task, load)
+		if len(on) == 0 {
+			on = []int{d.runner(task, load)}
 		}
+		d.runs[t] = on
 		if err := d.order(t); err != nil {
 			return nil, err
 		}
-		if len(slicers) > 1 {
-			late = append(late, d.slices(t, group, slicers, load)...)
+		if len(on) > 1 {
+			late = append(late, d.slices(t, group, on, load)...)
 			for _, a := range task.Access {
 				stale[a.Root] = true
 			}
@@ -166,7 +161,7 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 		}
 		move := func(access int, back bool) {
 			r := &p.Roots[task.Access[access].Root]
-			from, to := d.owner[r.Device], d.runs[t]
+			from, to := d.owner[r.Device], on[0]
 			if from == to || r.Place.Bytes == 0 {
 				return
 			}
@@ -184,7 +179,7 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 				move(i, false)
 			}
 		}
-		d.events = append(d.events, event{task: t, rank: d.runs[t]})
+		d.events = append(d.events, event{task: t, rank: on[0]})
 		for i := range task.Access {
 			if task.Access[i].Perm.Writes() {
 				move(i, true)
@@ -214,25 +209,17 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 	return d, nil
 }
 
-// on returns the ranks on which a task runs.
-func (d *division) on(t int) []int {
-	if d.runs[t] == several {
-		return d.sliced[t]
-	}
-	return d.runs[t : t+1]
-}
-
 // order lists the messages that a task waits for since it is asked to come after tasks of other ranks: one
 // from each of these to each of its own.
 func (d *division) order(t int) error {
 	before := map[int][]int{} // by rank
 	for _, b := range d.Tasks[t].After {
-		for _, rank := range d.on(b) {
+		for _, rank := range d.runs[b] {
 			before[rank] = append(before[rank], b)
 		}
 	}
 	for _, from := range slices.Sorted(maps.Keys(before)) {
-		for _, to := range d.on(t) {
+		for _, to := range d.runs[t] {
 			if from == to {
 				continue
 			}
