@@ -113,7 +113,7 @@ func (c *coverage) compare(t *testing.T) {
 Package [runtime/onnx](../runtime/onnx/load.go) runs networks in files of ONNX with the operators of the catalogue, as sections [\[onnx\]](spec.md#onnx) of specs say:
 [decision 150](adr/0150-onnx.md). The %d node tests of ONNX 1.22.0 (opsets 13 to 27) say what it computes and what it refuses, with operator, version, node
 and what is missing. Outputs are compared as ONNX's own runner does: within 1e-3 of the expected value and 1e-7 more, integers exactly. For dft_inverse and dft_inverse_opset19, 2e-7 more: they expect a rounded 0.
-Elements of 8 bits or less are [held in wider ones](adr/0224-narrow-elements.md), and compared so. 
+Elements of 8 bits or less are [held in wider ones](adr/0224-narrow-elements.md), and compared so.
 A Dropout in training mode drops elements in programs of training, and none in those of graph.Inference; its node tests (training_dropout) compare the elements that are kept.
 
 The function onnx.Save writes such files: [what is saved](#what-is-saved).
