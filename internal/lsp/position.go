@@ -55,12 +55,13 @@ func (l *lines) offset(p protocol.Position) int {
 // position returns the position of an offset; of one within a character, that of the character.
 func (l *lines) position(offset int) protocol.Position {
 	offset = min(max(offset, 0), len(l.text))
-	for n := 1; n < utf8.UTFMax && offset < len(l.text) && offset >= n && !utf8.RuneStart(l.text[offset]); n++ {
-		offset--
-	}
 	line := sort.SearchInts(l.starts, offset+1) - 1
 	units := 0
-	for _, r := range l.text[l.starts[line]:min(offset, max(l.end(line), l.starts[line]))] {
+	for at, end := l.starts[line], l.end(line); at < end; {
+		r, n := utf8.DecodeRuneInString(l.text[at:end])
+		if at += n; at > offset {
+			break
+		}
 		units += width(r)
 	}
 	return protocol.Position{Line: uint32(line), Character: uint32(units)}

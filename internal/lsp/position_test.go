@@ -37,6 +37,9 @@ func TestPositions(t *testing.T) {
 			t.Errorf("position of byte %d, within a character: want character %d, got %v", offset, want, got)
 		}
 	}
+	if got := linesOf("\u20ac").position(2); got != (protocol.Position{}) {
+		t.Errorf("position of the last byte of the first character: got %v", got)
+	}
 	if got := l.position(9); got != (protocol.Position{Line: 0, Character: 5}) {
 		t.Errorf("position between the two bytes of a line end: got %v", got)
 	}
