@@ -3,18 +3,24 @@
 package page
 
 import (
-	"bufio"
-	"encoding/base64"
-	"encoding/json"
+	"cmp"
+	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
 )
 
 var pictures = flag.String("pictures", "", "write pictures of pages to this `folder`")
@@ -22,141 +28,62 @@ var pictures = flag.String("pictures", "", "write pictures of pages to this `fol
 // wait is how long a page may take, on a machine that does much else.
 const wait = 60 * time.Second
 
-// browser is a Chromium that draws without a window. It is told what to do by the DevTools protocol, whose
-// messages go through two pipes.
+// browser is a Chromium that draws without a window.
 type browser struct {
-	t        *testing.T
-	commands *os.File
-	messages *bufio.Reader
-	last     int      // number of the last command
-	trouble  []string // errors on the console of the page
-	requests []string // addresses that the page asked for
+	t   *testing.T
+	ctx context.Context
 }
 
-// message is an answer to a command, or an event.
-type message struct {
-	ID     int
-	Method string
-	Params struct {
-		Request          struct{ URL string }
-		Entry            struct{ Level, Text, URL string }
-		Type             string
-		Args             []struct{ Value any }
-		ExceptionDetails *struct {
-			Text      string
-			Exception struct{ Description string }
-		}
-	}
-	Error  *struct{ Message string }
-	Result json.RawMessage
-}
-
-// start starts Chromium with an empty page.
+// start starts Chromium.
 func start(t *testing.T) *browser {
 	t.Helper()
-	theirs, commands, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	messages, answers, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	profile, err := os.MkdirTemp("", "opgen-page") // not of t, which fails where a process of the browser still writes into it
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe", "--user-data-dir="+profile, "--window-size=1500,950")
-	cmd.ExtraFiles = []*os.File{theirs, answers} // descriptors 3 and 4
-	if err := cmd.Start(); err != nil {
-		os.RemoveAll(profile)
-		t.Fatal(err)
-	}
-	theirs.Close()
-	answers.Close()
-	b := &browser{t: t, commands: commands, messages: bufio.NewReader(messages)}
+	limit, stop := context.WithTimeout(context.Background(), 10*wait) // the context of t ends before it is cleaned up
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1500, 950))
+	allocator, _ := chromedp.NewExecAllocator(limit, options...)
+	ctx, _ := chromedp.NewContext(allocator, chromedp.WithErrorf(t.Errorf))
 	t.Cleanup(func() {
-		commands.Write([]byte(`{"id":0,"method":"Browser.close"}` + "\x00"))
-		io.Copy(io.Discard, b.messages) // until it is closed
-		commands.Close()
-		messages.Close()
-		cmd.Wait()
-		for range 50 {
-			if os.RemoveAll(profile) == nil {
-				break
-			}
-			time.Sleep(100 * time.Millisecond)
+		defer stop()
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Error(err)
 		}
 	})
-	if err := messages.SetReadDeadline(time.Now().Add(10 * wait)); err != nil {
+	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal(err)
 	}
-	return b
-}
-
-// tell sends a command and returns its result. It notes the events before.
-func (b *browser) tell(session, method string, params, result any) {
-	b.t.Helper()
-	b.last++
-	command, err := json.Marshal(struct {
-		ID      int    `json:"id"`
-		Session string `json:"sessionId,omitempty"`
-		Method  string `json:"method"`
-		Params  any    `json:"params,omitempty"`
-	}{b.last, session, method, params})
-	if err == nil {
-		_, err = b.commands.Write(append(command, 0))
-	}
-	if err != nil {
-		b.t.Fatalf("%s: %v", method, err)
-	}
-	for {
-		text, err := b.messages.ReadBytes(0)
-		if err != nil {
-			b.t.Fatalf("%s: %v", method, err)
-		}
-		var m message
-		if err := json.Unmarshal(text[:len(text)-1], &m); err != nil {
-			b.t.Fatalf("%s: %v: %s", method, err, text)
-		}
-		b.note(&m)
-		if m.ID != b.last {
-			continue
-		}
-		if m.Error != nil {
-			b.t.Fatalf("%s: %s", method, m.Error.Message)
-		}
-		if result != nil {
-			if err := json.Unmarshal(m.Result, result); err != nil {
-				b.t.Fatalf("%s: %v: %s", method, err, m.Result)
-			}
-		}
-		return
-	}
-}
-
-// note keeps in mind what the page asked for, and what is wrong with it.
-func (b *browser) note(m *message) {
-	p := &m.Params
-	switch m.Method {
-	case "Network.requestWillBeSent":
-		if !strings.HasPrefix(p.Request.URL, "data:") {
-			b.requests = append(b.requests, p.Request.URL)
-		}
-	case "Log.entryAdded":
-		b.trouble = append(b.trouble, fmt.Sprintf("%s: %s %s", p.Entry.Level, p.Entry.Text, p.Entry.URL))
-	case "Runtime.consoleAPICalled":
-		b.trouble = append(b.trouble, fmt.Sprintf("%s: %v", p.Type, p.Args))
-	case "Runtime.exceptionThrown":
-		b.trouble = append(b.trouble, p.ExceptionDetails.Text+" "+p.ExceptionDetails.Exception.Description)
-	}
+	return &browser{t, ctx}
 }
 
 // tab is a page in a browser.
 type tab struct {
-	*browser
-	session string
-	took    time.Duration // until the page was ready
+	t    *testing.T
+	ctx  context.Context
+	took time.Duration // until the page was ready
+
+	mu       sync.Mutex
+	trouble  []string // errors on the console of the page
+	requests []string // addresses that the page asked for
+}
+
+// note keeps in mind what the page asked for, and what is wrong with it.
+func (p *tab) note(event any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		if !strings.HasPrefix(e.Request.URL, "data:") {
+			p.requests = append(p.requests, e.Request.URL)
+		}
+	case *log.EventEntryAdded:
+		p.trouble = append(p.trouble, fmt.Sprintf("%s: %s %s", e.Entry.Level, e.Entry.Text, e.Entry.URL))
+	case *runtime.EventConsoleAPICalled:
+		text := string(e.Type) + ":"
+		for _, a := range e.Args {
+			text += " " + cmp.Or(string(a.Value), a.Description)
+		}
+		p.trouble = append(p.trouble, text)
+	case *runtime.EventExceptionThrown:
+		p.trouble = append(p.trouble, (&chromedp.ExceptionError{ExceptionDetails: e.ExceptionDetails}).Error())
+	}
 }
 
 // open opens a page, a file or an address, in a tab of its own, and waits until it is ready. scheme is dark
@@ -166,19 +93,15 @@ func (b *browser) open(address, scheme string) *tab {
 	if !strings.HasPrefix(address, "http://") {
 		address = "file://" + address
 	}
-	var target struct{ TargetID string }
-	b.tell("", "Target.createTarget", map[string]any{"url": "about:blank"}, &target)
-	var attached struct{ SessionID string }
-	b.tell("", "Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &attached)
-	p := &tab{browser: b, session: attached.SessionID}
-	for _, domain := range []string{"Page", "Runtime", "Network", "Log"} {
-		p.tell(p.session, domain+".enable", nil, nil)
+	ctx, _ := chromedp.NewContext(b.ctx)
+	p := &tab{t: b.t, ctx: ctx}
+	if err := chromedp.Listen(ctx, p.note); err != nil {
+		b.t.Fatal(err)
 	}
-	p.tell(p.session, "Performance.enable", map[string]any{"timeDomain": "threadTicks"}, nil)
-	p.tell(p.session, "Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
-	b.trouble, b.requests = nil, nil
+	call(p, performance.Enable, performance.EnableParams{TimeDomain: performance.EnableTimeDomainThreadTicks})
+	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
 	begin := time.Now()
-	p.tell(p.session, "Page.navigate", map[string]any{"url": address}, nil)
+	do(p, chromedp.Navigate(address))
 	p.until("document.body && (document.body.dataset.ready || document.body.dataset.failed) || ''")
 	p.took = time.Since(begin)
 	if failed := p.text("document.body.dataset.failed || ''"); failed != "" {
@@ -187,18 +110,30 @@ func (b *browser) open(address, scheme string) *tab {
 	return p
 }
 
+// do runs an action and returns its result.
+func do[T any](p *tab, action chromedp.Action[T]) T {
+	p.t.Helper()
+	result, err := chromedp.Run(p.ctx, action)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return result
+}
+
+// call sends a command of the DevTools protocol and returns its result.
+func call[P, R any](p *tab, command cdp.Command[P, R], params P) R {
+	p.t.Helper()
+	result, err := chromedp.Call(p.ctx, command, params)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return result
+}
+
 // text returns the text that a script evaluates to.
 func (p *tab) text(script string) string {
 	p.t.Helper()
-	var got struct {
-		Result           struct{ Value any }
-		ExceptionDetails *struct{ Exception struct{ Description string } }
-	}
-	p.tell(p.session, "Runtime.evaluate", map[string]any{"expression": script, "returnByValue": true, "awaitPromise": true}, &got)
-	if got.ExceptionDetails != nil {
-		p.t.Fatalf("%s: %s", script, got.ExceptionDetails.Exception.Description)
-	}
-	return fmt.Sprint(got.Result.Value)
+	return fmt.Sprint(do(p, chromedp.Evaluate[any](script, chromedp.EvalAwaitPromise)))
 }
 
 // until waits until a script evaluates to a text that is not empty, and returns that.
@@ -216,14 +151,7 @@ func (p *tab) until(script string) string {
 // processor returns the processor time of the thread that runs the scripts of the page and lays it out.
 func (p *tab) processor() time.Duration {
 	p.t.Helper()
-	var got struct {
-		Metrics []struct {
-			Name  string
-			Value float64
-		}
-	}
-	p.tell(p.session, "Performance.getMetrics", nil, &got)
-	for _, m := range got.Metrics {
+	for _, m := range call(p, performance.GetMetrics, cdp.Empty{}).Metrics {
 		if m.Name == "TaskDuration" {
 			return time.Duration(m.Value * float64(time.Second))
 		}
@@ -239,6 +167,8 @@ func (p *tab) document() string { p.t.Helper(); return p.text("document.document
 // and for addresses that begin with a prefix.
 func (p *tab) clean(prefix string) {
 	p.t.Helper()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, trouble := range p.trouble {
 		p.t.Errorf("the browser says: %s", trouble)
 	}
@@ -255,16 +185,15 @@ func (p *tab) picture(name string) {
 	if *pictures == "" {
 		return
 	}
-	var shot struct{ Data string }
-	p.tell(p.session, "Page.captureScreenshot", map[string]any{"format": "png"}, &shot)
-	data, err := base64.StdEncoding.DecodeString(shot.Data)
-	if err == nil {
-		err = os.WriteFile(filepath.Join(*pictures, name+".png"), data, 0o666)
-	}
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(*pictures, name+".png"), do(p, chromedp.CaptureScreenshot()), 0o666); err != nil {
 		p.t.Fatal(err)
 	}
 }
 
 // close closes the tab.
-func (p *tab) close() { p.t.Helper(); p.tell(p.session, "Page.close", nil, nil) }
+func (p *tab) close() {
+	p.t.Helper()
+	if err := chromedp.Cancel(p.ctx); err != nil {
+		p.t.Error(err)
+	}
+}

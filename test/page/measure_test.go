@@ -5,6 +5,7 @@ package page
 import (
 	"flag"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -29,6 +30,7 @@ func TestOpening(t *testing.T) {
 		p := b.open(path+*place, "light")
 		t.Logf("ready after %v, of which %v are processor time of the page's thread; %s", p.took.Round(time.Millisecond), p.processor().Round(time.Millisecond), p.text("document.getElementById('summary').textContent + ', spans: ' + runs.map(r => r.workers.reduce((n, s) => n + s.length / 4, 0))"))
 		p.clean("")
+		p.picture(strings.TrimSuffix(filepath.Base(path), ".html"))
 		p.close()
 	}
 }
