@@ -105,15 +105,13 @@ func (c *code) number(s *program.Statement) {
 	for _, v := range s.Vars {
 		place(v)
 	}
-	inside := func(n *term.Term) {
+	s.Walk(func(n *term.Term) {
 		if n.Op == term.Reduce {
 			for _, v := range n.Reduction.Vars {
 				place(v)
 			}
 		}
-	}
-	s.Value.Walk(inside)
-	s.Guard.Walk(inside)
+	})
 	c.depth = max(c.depth, len(c.slots))
 }
 

@@ -134,11 +134,9 @@ func (b *builder) pruneBackward() {
 		}
 		kept = append(kept, s)
 		p.Tensors[s.Target].Given = true
-		s.Value.Walk(func(n *term.Term) {
-			if n.Op == term.Element {
-				for i := range n.Read.Count {
-					need[n.Read.Tensor+i] = true
-				}
+		s.Reads(func(r *term.Read) {
+			for i := range r.Count {
+				need[r.Tensor+i] = true
 			}
 		})
 	}

@@ -329,17 +329,11 @@ func (b *builder) prune() {
 			continue
 		}
 		kept = append(kept, s)
-		mark := func(n *term.Term) {
-			if n.Op == term.Element {
-				for i := range n.Read.Count {
-					need[n.Read.Tensor+i] = true
-				}
+		s.Reads(func(r *term.Read) {
+			for i := range r.Count {
+				need[r.Tensor+i] = true
 			}
-		}
-		s.Value.Walk(mark)
-		for _, i := range s.Left.Idx {
-			i.Walk(mark)
-		}
+		})
 	}
 	slices.Reverse(kept)
 	p.Statements = kept
@@ -368,19 +362,28 @@ func (p *Program) Depends(n *term.Term) bool {
 	return found
 }
 
-// Reads calls visit for each element that the statement reads: in its value, its guard and its left-side
-// subscripts.
+// Walk calls visit for the terms of a statement: of its value, its guard, the element that it defines and the
+// ranges of its variables.
+func (s *Statement) Walk(visit func(*term.Term)) {
+	s.Value.Walk(visit)
+	s.Guard.Walk(visit)
+	s.Left.Which.Walk(visit)
+	for _, i := range s.Left.Idx {
+		i.Walk(visit)
+	}
+	for _, v := range s.Vars {
+		v.Lo.Walk(visit)
+		v.Hi.Walk(visit)
+	}
+}
+
+// Reads calls visit for each element that the statement reads.
 func (s *Statement) Reads(visit func(*term.Read)) {
-	each := func(n *term.Term) {
+	s.Walk(func(n *term.Term) {
 		if n.Op == term.Element {
 			visit(n.Read)
 		}
-	}
-	s.Value.Walk(each)
-	s.Guard.Walk(each)
-	for _, i := range s.Left.Idx {
-		i.Walk(each)
-	}
+	})
 }
 
 // String prints the statement in the syntax of formulas.

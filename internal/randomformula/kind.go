@@ -30,8 +30,9 @@ type kind struct {
 	any     bool    // those of all other kinds, over nothing: the last kind
 }
 
-// Values of run: several workers and small ranges, beside elementwise operators, and each gradient alone.
-const divided, grouped, alone = 1, 2, 3
+// Values of run: several workers and small ranges, beside elementwise operators, each gradient alone, and in
+// the interpreter.
+const divided, grouped, alone, interpreted = 1, 2, 3, 4
 
 // Kinds returns the names of the kinds of formulas.
 func Kinds() []string {

@@ -391,7 +391,7 @@ var kinds = []kind{
 		"y0[k, m] = sum(n: x[n, k] * (cube[{n - 1 | n - 1 | n + 1 | n - 2 | N - n}, 0, m] else {z[m, 0] | 0 | 0.5}))",
 		"y0[n, m] = {sum | mean}(k: (x[n, {k - 1 | k + 2 | K - k}] else #e) * z[m, {k | k | K - 1 - k}])",
 		"y0[n, m] = sum(k: x[n, k] * (z[m, {k - 1 | k + 1}] else #e)) {| + limit[] | * u[n]}",
-		"y0[k, m] = sum(n{ | if n > 0}: (x[n - 1, k] else v[k]) * cube[n, 0, m])",
+		"y0[k, m] = sum(n {| if n > 0}: (x[n - 1, k] else v[k]) * cube[n, 0, m])",
 		"y0[n, m] = sum(k if #c {| && x[n, k] > -0.37}: x[n, k] * z[m, k])",
 		"y0[n] = $red(k if #c {| && x[n, k] > -0.37}: {x[n, k] | w[n, k] * v[k]})",
 		"t0[n, k] = tanh(x[n, k] + 0.5 * (t0[n - 1, k] else v[k])) ; y0[m, k] = sum(n: cube[n, 0, m] * (t0[n - 1, k] else v[k]))",
@@ -421,6 +421,17 @@ var kinds = []kind{
 		"y0[n, k] = (size > {2 | 3} ? x[n, k] * u[n] : w[n, k]) * sum(a < size: taps[a] {| * v[k]})",
 		"y0[n, k] = {max | sum}(a < size: (x[n, k * 2 + a - 1] else 0) * taps[a]) {| * (size == #n ? u[n] : 0.5)}",
 		"t0[n, k] = {w[n, k] | x[n, k]} when size == #n ; t0[n, k] = x[n, k] * u[n] when size != #n ; y0[n, k] = t0[n, k] * taps[size - 1] * v[k]",
+	}},
+	// Elements at values of reductions, and ranges up to them. Gradients add to these elements. Where the
+	// value of a branch is not saved, the interpreter runs them, too.
+	{name: "counted_places", some: true, most: 9, plain: true, run: interpreted, once: [][2]string{
+		{"#i", "count(n' if x[n', {k | k'}] > 0.37) | argmax(n': x[n', {k | k'}]) | argmin(n': x[n', {k | k'}]) | any(n': x[n', k'] > 0.37) ? 1 : 0 | sum(n' in 0 .. k': n') | max(n': j[n'] - k')"},
+		{"#t", "t0[n, k] < {0.37 | 9} ? w[n, k] : {tanh | sin}(t0[n, k]) | t0[n, k]"},
+	}, texts: []string{
+		"t0[n, k] = {2 * x[n, k] | x[n, k]} ; y0[n, k] = #t ; y1[m, k] = {sum | mean | max}(k' {| in 0 .. k + 1}: (t0[#i, {k | k'}] else {0.5 | v[k']})) {| * z[m, k]}",
+		"t0[n, k] = {2 * x[n, k] | x[n, k]} ; y0[n, k] = #t ; y1[m, k] = (t0[count(m' in 0 .. m if m' {> | <} k), {k | K - 1 - k}] else {0.5 | v[k]}) {| * z[m, k]}",
+		"t0[n, k] = {2 * x[n, k] | x[n, k]} ; y0[n, k] = #t ; y1[k] = {sum | mean}(i in 0 .. count(n if x[n, k] > {0.37 | v[k]}): (t0[{(j[i] else 0) | i}, {k | (jk[i] else 0)}] else 0.5))",
+		"at0[n] = {label[n] | j[n] | 2 * j[n] | argmax(k: x[n, k])} ; y0[k] = {sum | mean | prod}(i in 0 .. min(at0[{0 | k % N}], N): (x[(free[i, 0] else 0), k] else 0.5))",
 	}},
 	// Angles of positions around 1,000,000, which f32 would round.
 	{name: "angles", some: true, plain: true, apart: 1e-5, once: [][2]string{

@@ -31,18 +31,12 @@ func unsigned(p *program.Program, statements []*program.Statement, extremes map[
 			target.Unsigned && ends.Any(): // the bounds of int stand for those of uint64
 			return wrong(s.Value)
 		}
-		terms := append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...)
-		for _, v := range s.Vars {
-			terms = append(terms, v.Lo, v.Hi)
-		}
 		var err error
-		for _, n := range terms {
-			n.Walk(func(n *term.Term) {
-				if !byBits(p, n) {
-					err = wrong(n)
-				}
-			})
-		}
+		s.Walk(func(n *term.Term) {
+			if !byBits(p, n) {
+				err = wrong(n)
+			}
+		})
 		if err != nil {
 			return err
 		}

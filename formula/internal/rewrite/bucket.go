@@ -262,13 +262,11 @@ func (z *normalizer) join(statements []*program.Statement, i int) bool {
 // uses returns the number of loads from a tensor in a statement.
 func uses(s *program.Statement, t int) int {
 	count := 0
-	for _, n := range append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...) {
-		n.Walk(func(m *term.Term) {
-			if m.Op == term.Element && m.Read.Tensor <= t && t < m.Read.Tensor+m.Read.Count {
-				count++
-			}
-		})
-	}
+	s.Reads(func(r *term.Read) {
+		if r.Tensor <= t && t < r.Tensor+r.Count {
+			count++
+		}
+	})
 	return count
 }
 

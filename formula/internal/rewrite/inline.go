@@ -211,13 +211,11 @@ func (z *normalizer) alone(statements []*program.Statement, i int) bool {
 	}
 	for j, o := range statements {
 		again := j != i && o.Target == s.Target
-		for _, n := range append([]*term.Term{o.Value, o.Guard, o.Left.Which}, o.Left.Idx...) {
-			n.Walk(func(m *term.Term) { // selection among tensors, or an access that may be out of bounds
-				if m.Op == term.Element && m.Read.Tensor <= s.Target && s.Target < m.Read.Tensor+m.Read.Count {
-					again = again || m.Read.Count > 1 || m.Read.Which != nil || !z.withinExtents(m)
-				}
-			})
-		}
+		o.Walk(func(m *term.Term) { // selection among tensors, or an access that may be out of bounds
+			if m.Op == term.Element && m.Read.Tensor <= s.Target && s.Target < m.Read.Tensor+m.Read.Count {
+				again = again || m.Read.Count > 1 || m.Read.Which != nil || !z.withinExtents(m)
+			}
+		})
 		if again {
 			return false
 		}
@@ -234,7 +232,8 @@ func (z *normalizer) withinExtents(n *term.Term) bool {
 	return len(AccessOf(n.Read).Open) == 0
 }
 
-// replaced returns statement o with the value of definition s in place of loads from s's target.
+// replaced returns statement o with the value of definition s in place of loads from s's target, in ranges,
+// too.
 func replaced(o, s *program.Statement) *program.Statement {
 	var replace func(n *term.Term) *term.Term
 	replace = func(n *term.Term) *term.Term {
@@ -253,11 +252,17 @@ func replaced(o, s *program.Statement) *program.Statement {
 	if uses(o, s.Target) == 0 {
 		return o
 	}
-	m, left := *o, *o.Left
-	m.Value, m.Guard, m.Left = replace(o.Value), replace(o.Guard), &left
-	left.Idx, left.Which = nil, replace(o.Left.Which)
+	m, left, to := *o, *o.Left, map[*term.Variable]*term.Term{}
+	m.Vars = nil
+	for _, v := range o.Vars {
+		w := &term.Variable{Name: v.Name, Lo: replace(v.Lo).Substitute(to), Hi: replace(v.Hi).Substitute(to)}
+		m.Vars, to[v] = append(m.Vars, w), w.Term()
+	}
+	each := func(n *term.Term) *term.Term { return replace(n).Substitute(to) }
+	m.Value, m.Guard, m.Left = each(o.Value), each(o.Guard), &left
+	left.Idx, left.Which = nil, each(o.Left.Which)
 	for _, x := range o.Left.Idx {
-		left.Idx = append(left.Idx, replace(x))
+		left.Idx = append(left.Idx, each(x))
 	}
 	return &m
 }

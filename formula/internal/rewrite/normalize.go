@@ -81,13 +81,11 @@ type normalizer struct {
 func (z *normalizer) normalize(statements []*program.Statement) error {
 	for _, s := range statements {
 		z.written[z.tensors[s.Target].Memory] = true
-		for _, n := range append([]*term.Term{s.Value, s.Guard, s.Left.Which}, s.Left.Idx...) {
-			n.Walk(func(x *term.Term) {
-				for i := 0; x.Op == term.Element && i < x.Read.Count; i++ {
-					z.used[x.Read.Tensor+i] = true
-				}
-			})
-		}
+		s.Reads(func(r *term.Read) {
+			for i := range r.Count {
+				z.used[r.Tensor+i] = true
+			}
+		})
 	}
 	if !z.whole {
 		statements = z.withoutCopies(z.withoutCheap(statements))
