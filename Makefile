@@ -19,15 +19,16 @@ run-mpi: generate
 	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/mpi run
 
 # mpi tests ranks of MPI, with MPICH and with Open MPI, which it installs from Debian if it may: random programs, and the losses of both examples on 1
-# to 4 ranks, bit for bit. It takes a minute. mpi-faults kills and stops ranks at FAULTS random moments each: the job ends within 10 s.
+# to 4 ranks, bit for bit. It takes a minute. mpi-faults kills and stops ranks, and fills a small disk, at FAULTS random moments each: the job ends within
+# 10 s. It also slows ranks, which changes no bit. The disk takes root.
 FAULTS ?= 5
 mpi:
 	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/mpi test
 mpi-faults:
 	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) FAULTS=$(FAULTS) .ci/mpi faults
 
-# mpi-hosts trains digits on three hosts, which are network namespaces of this machine, and cuts the link of one. It takes root, iproute2 and Open MPI. It
-# also counts how many of RUNS runs of a small program in C do not end there, with each MPI.
+# mpi-hosts trains digits on three hosts, which are network namespaces of this machine, and cuts and slows the link of one. It takes root, iproute2 and Open
+# MPI. It also counts how many of RUNS runs of a small program in C do not end there, with each MPI.
 RUNS ?= 4
 mpi-hosts:
 	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) RUNS=$(RUNS) .ci/mpi hosts

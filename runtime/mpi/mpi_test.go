@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	if what == "" {
 		os.Exit(m.Run())
 	}
-	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave, "resume": resume, "slowly": slowly}[what](of); err != nil {
+	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave, "resume": resume}[what](of); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -151,13 +151,13 @@ func forever(stop string) error {
 const lastStep = 120
 
 // resume trains a network from the checkpoints in a folder, with a new one after every few steps, and writes
-// the variables to a file of the folder at the end.
-func resume(dir string) error { return resumed(dir, 0) }
-
-// slowly is resume with 10 ms more for each step.
-func slowly(dir string) error { return resumed(dir, 10*time.Millisecond) }
-
-func resumed(dir string, pause time.Duration) error {
+// the variables to a file of the folder at the end. A pause after each step stands before the folder.
+func resume(of string) error {
+	text, dir, _ := strings.Cut(of, " ")
+	pause, err := time.ParseDuration(text)
+	if err != nil {
+		return err
+	}
 	return opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		rank, _ := s.Rank()
 		fmt.Println("rank", rank, "is", os.Getpid())
@@ -189,26 +189,36 @@ func resumed(dir string, pause time.Duration) error {
 	}, opgen.MPI(mpi.Config{Limit: 4 * time.Second}), opgen.Devices(3), opgen.Workers(1))
 }
 
+// trained returns the variables that a training has left in a folder.
+func trained(t *testing.T, dir string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "end.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// alone returns the variables at the end of a training on one rank without faults.
+func alone(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if out, err := start(t, 1, "resume 0s "+dir).end(t, time.Minute); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return trained(t, dir)
+}
+
 // TestFaultsResume kills a rank of a training at random moments, and goes on from the last checkpoint, with
 // another number of ranks each time. It ends with the bits of a training without faults.
 func TestFaultsResume(t *testing.T) {
-	end := func(dir string) string {
-		data, err := os.ReadFile(filepath.Join(dir, "end.safetensors"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
-	alone := t.TempDir()
-	if out, err := start(t, 1, "resume "+alone).end(t, time.Minute); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	want := alone(t)
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
 	for range *faults {
 		dir, kills := t.TempDir(), 0
 		for {
 			n := 1 + r.IntN(3)
-			j := start(t, n, "resume "+dir)
+			j := start(t, n, "resume 0s "+dir)
 			select {
 			case <-j.ready:
 			case <-j.read:
@@ -225,7 +235,7 @@ func TestFaultsResume(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 		}
-		if end(dir) != end(alone) {
+		if trained(t, dir) != want {
 			t.Errorf("after %d kills the variables are others than without", kills)
 		}
 		t.Logf("%d kills", kills)
@@ -258,16 +268,13 @@ func TestSupervised(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	alone, dir := t.TempDir(), t.TempDir()
-	if out, err := start(t, 1, "resume "+alone).end(t, time.Minute); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	want, dir := alone(t), t.TempDir()
 	printed := make(chan string, 1000)
 	var said []string
 	launcher := strings.Fields(cmp.Or(os.Getenv("OPGEN_MPIEXEC"), "mpiexec"))
 	j := &supervise.Job{Command: append(launcher, "-n", "3", self), Restarts: 3, Fewer: true, Stdout: &lines{to: printed}, Stderr: &lines{to: printed},
 		Say: func(line string) { said = append(said, line) }}
-	t.Setenv(child, "slowly "+dir)
+	t.Setenv(child, "resume 10ms "+dir)
 	all := map[int]bool{}
 	go func() {
 		faults := []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}
@@ -290,15 +297,7 @@ func TestSupervised(t *testing.T) {
 		t.Fatalf("status %d, %v; it said\n%s", status, err, strings.Join(said, "\n"))
 	}
 	t.Log(strings.Join(said, "\n"))
-	var ends []string
-	for _, dir := range []string{alone, dir} {
-		data, err := os.ReadFile(filepath.Join(dir, "end.safetensors"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		ends = append(ends, string(data))
-	}
-	if ends[0] != ends[1] {
+	if trained(t, dir) != want {
 		t.Error("after two faults the variables are others than without")
 	}
 	if len(all) != 6 {
@@ -372,6 +371,35 @@ func (j *started) end(t *testing.T, limit time.Duration) (string, error) {
 	return j.out.String(), err
 }
 
+// begun waits until all ranks of a job have printed their numbers.
+func (j *started) begun(t *testing.T) {
+	t.Helper()
+	select {
+	case <-j.ready:
+	case <-time.After(time.Minute):
+		out, err := j.end(t, 0)
+		t.Fatalf("the ranks do not start: %v\n%s", err, out)
+	}
+}
+
+// gone checks that no rank of a job that is over is left.
+func (j *started) gone(t *testing.T) {
+	t.Helper()
+	for rank, pid := range j.pids {
+		gone := false
+		for range 50 {
+			if gone = !runs(pid); gone {
+				break
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		if !gone {
+			t.Errorf("rank %d is left", rank)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
 // TestRandom compares random programs on one to four ranks with the same in one process.
 func TestRandom(t *testing.T) {
 	for n := 1; n <= 4; n++ {
@@ -431,12 +459,7 @@ func TestFaults(t *testing.T) {
 		victim, wait := r.IntN(3), time.Duration(r.IntN(1000))*time.Millisecond
 		signal := []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}[n%2]
 		j := start(t, 3, "forever")
-		select {
-		case <-j.ready:
-		case <-time.After(time.Minute):
-			out, err := j.end(t, 0)
-			t.Fatalf("the ranks do not start: %v\n%s", err, out)
-		}
+		j.begun(t)
 		time.Sleep(wait)
 		begin := time.Now()
 		if err := syscall.Kill(j.pids[victim], signal); err != nil {
@@ -450,19 +473,96 @@ func TestFaults(t *testing.T) {
 		if signal == syscall.SIGSTOP && !strings.Contains(out, fmt.Sprintf("rank %d: has not answered for", victim)) {
 			t.Errorf("%v of rank %d: the job does not say so:\n%s", signal, victim, out)
 		}
-		for rank, pid := range j.pids {
-			gone := false
-			for range 50 {
-				if gone = !runs(pid); gone {
-					break
-				}
-				time.Sleep(20 * time.Millisecond)
-			}
-			if !gone {
-				t.Errorf("%v of rank %d: rank %d is left", signal, victim, rank)
-				_ = syscall.Kill(pid, syscall.SIGKILL)
+		j.gone(t)
+		t.Logf("%v of rank %d after %v: ended after %v", signal, victim, wait, took)
+	}
+}
+
+// TestFaultsSlow stops a rank again and again for a short time, as if it or its links were slow. The training
+// ends with the bits of one without faults.
+func TestFaultsSlow(t *testing.T) {
+	want := alone(t)
+	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3))
+	for range *faults {
+		dir, victim, stops := t.TempDir(), r.IntN(3), 0
+		j := start(t, 3, "resume 4ms "+dir)
+		j.begun(t)
+		for over := false; !over && stops < 15; stops++ {
+			_ = syscall.Kill(j.pids[victim], syscall.SIGSTOP)
+			time.Sleep(time.Duration(1+r.IntN(100)) * time.Millisecond)
+			_ = syscall.Kill(j.pids[victim], syscall.SIGCONT)
+			select {
+			case <-j.read:
+				over = true
+			case <-time.After(time.Duration(20+r.IntN(80)) * time.Millisecond):
 			}
 		}
-		t.Logf("%v of rank %d after %v: ended after %v", signal, victim, wait, took)
+		if out, err := j.end(t, time.Minute); err != nil {
+			t.Fatalf("rank %d stopped %d times: %v\n%s", victim, stops, err, out)
+		}
+		if trained(t, dir) != want {
+			t.Errorf("rank %d stopped %d times: the variables are others than without", victim, stops)
+		}
+		j.gone(t)
+		t.Logf("rank %d stopped %d times", victim, stops)
+	}
+}
+
+// TestFaultsDisk fills the disk with the checkpoints at random moments. The training ends within 10 s with an
+// error that says so, and leaves no process. With room again, it goes on to the bits of one without faults.
+func TestFaultsDisk(t *testing.T) {
+	want := alone(t)
+	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 4))
+	for range *faults {
+		dir := t.TempDir()
+		if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
+			t.Skipf("a small disk takes the right to mount one: %v", err)
+		}
+		t.Cleanup(func() {
+			if err := syscall.Unmount(dir, 0); err != nil {
+				t.Error(err)
+			}
+		})
+		wait := time.Duration(r.IntN(500)) * time.Millisecond
+		j := start(t, 3, "resume 4ms "+dir)
+		j.begun(t)
+		time.Sleep(wait)
+		begin := time.Now()
+		fill := filepath.Join(dir, "fill")
+		f, err := os.Create(fill)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for over := false; !over; { // also what old checkpoints leave free
+			for err = nil; err == nil; {
+				_, err = f.Write(make([]byte, 4096))
+			}
+			if !errors.Is(err, syscall.ENOSPC) {
+				t.Error(err)
+			}
+			select {
+			case <-j.read:
+				over = true
+			case <-time.After(time.Millisecond):
+			}
+		}
+		out, failed := j.end(t, 20*time.Second)
+		took := time.Since(begin)
+		if took > 10*time.Second || failed != nil && !strings.Contains(out, "no space left on device") {
+			t.Errorf("a full disk after %v: the job ended after %v with %v\n%s", wait, took, failed, out)
+		}
+		j.gone(t)
+		if err := errors.Join(f.Close(), os.Remove(fill)); err != nil {
+			t.Fatal(err)
+		}
+		if failed != nil {
+			if out, err := start(t, 2, "resume 0s "+dir).end(t, time.Minute); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		if trained(t, dir) != want {
+			t.Errorf("a full disk after %v: the variables are others than without", wait)
+		}
+		t.Logf("a full disk after %v: ended after %v, failed: %v", wait, took, failed != nil)
 	}
 }
