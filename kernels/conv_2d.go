@@ -67,45 +67,54 @@ const fewPixels = 4
 // 48.
 const manyFilters = 64
 
-// patches returns the patches of an image and group as the columns of a matrix: the image itself, or a copy
-// in cols.
-func patches[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, n, group int) tensor.ROMat[T] {
-	first := s.image(n, group)
+// patches returns what windows of rows lo to hi-1 of an image and group see, as the columns of a matrix:
+// those of the image itself, or a copy in cols.
+func patches[T dtype.Float](cols tensor.RW[T], input tensor.RO[T], s *convShape, n, group, lo, hi int) tensor.ROMat[T] {
+	first, pixels := s.image(n, group), (hi-lo)*s.Q
 	if s.direct() {
-		return input.Mat(first, s.patch, s.pixels)
+		return input.Mat(first, s.patch, s.pixels).ColRange(lo*s.Q, hi*s.Q)
 	}
-	vec.Unfold(cols.Span(0, s.patch*s.pixels).WO(), input.Span(first, first+s.channels*s.H*s.W), s.channels, s.windows())
-	return cols.Mat(0, s.patch, s.pixels)
+	vec.Unfold(cols.Span(0, s.patch*pixels).WO(), input.Span(first, first+s.channels*s.H*s.W), s.channels, s.windows().Part(lo, hi))
+	return cols.Mat(0, s.patch, pixels)
 }
 
-// Forward computes the output of images and groups.
+// Forward computes pairs of rows of the output of images and groups.
 func (Conv2d[T]) Forward(ctx *op.Ctx, a *conv2d.Forward[T], r op.Range) error {
 	s := convForward(a)
 	cols := a.Columns.Of(ctx.Worker)
 	w := s.windows()
-	for i := r.Lo; i < r.Hi; {
-		n, group := i/s.Groups, i%s.Groups
-		first := s.output(n, group)
-		if s.channels == 1 && s.Groups > 1 && w.Single() {
-			groups := min(s.Groups-group, r.Hi-i) // of this image
-			at, rows := s.image(n, group), groups*s.filters
-			filters := a.Filter.Mat(group*s.filters*s.patch, rows, s.patch)
-			vec.CorrelatePlanes(a.Output.Out(first, rows, s.pixels, tensor.Store), filters, a.Input.Span(at, at+groups*s.H*s.W), groups, w)
-			finish(s.Activation, a.Output, a.Pre, a.Bias, group*s.filters, rows, first, rows, s.pixels)
-			i += groups
-			continue
-		}
+	begin, end := r.Dim(1)
+	lo, hi := r.Dim(2)
+	lo, hi = 2*lo, min(2*hi, s.P)
+	for n, group := r.Lo, begin; n < r.Hi; {
+		images, groups := 1, 1
 		filter := a.Filter.Mat(group*s.filters*s.patch, s.filters, s.patch)
-		images := 1
-		if !s.direct() && w.Dense() && (s.pixels > fewPixels || s.filters < manyFilters) {
-			images = together(s.Groups, r.Hi-i)
-			at := s.image(n, group)
-			vec.Correlate(a.Output.Out(first, images*s.filters, s.pixels, tensor.Store), filter, a.Input.Span(at, at+images*s.channels*s.H*s.W), s.channels, w)
-		} else {
-			blas.Gemm(a.Output.Out(first, s.filters, s.pixels, tensor.Store), 1, filter, patches(cols, a.Input, &s, n, group))
+		at, first := s.image(n, group), s.output(n, group)
+		output := func(rows int) tensor.OutMat[T] {
+			return a.Output.Out(first, rows, s.pixels, tensor.Store).ColRange(lo*s.Q, hi*s.Q)
 		}
-		finish(s.Activation, a.Output, a.Pre, a.Bias, group*s.filters, s.filters, first, images*s.filters, s.pixels)
-		i += images
+		switch {
+		case s.channels == 1 && s.Groups > 1 && w.Single():
+			groups = end - group
+			filters := a.Filter.Mat(group*s.filters*s.patch, groups*s.filters, s.patch)
+			vec.CorrelatePlanes(output(groups*s.filters), filters, a.Input.Span(at, at+groups*s.H*s.W), groups, w.Part(lo, hi))
+		case !s.direct() && w.Dense() && (s.pixels > fewPixels || s.filters < manyFilters):
+			images = together(s.Groups, r.Hi-n)
+			vec.CorrelateRows(output(images*s.filters), filter, a.Input.Span(at, at+images*s.channels*s.H*s.W), s.channels, w, lo, hi)
+		default:
+			blas.Gemm(output(s.filters), 1, filter, patches(cols, a.Input, &s, n, group, lo, hi))
+		}
+		channels := groups * s.filters
+		if planes := images * channels; hi-lo == s.P {
+			finish(s.Activation, a.Output, a.Pre, a.Bias, group*s.filters, channels, first, planes, s.pixels)
+		} else {
+			for i := range planes {
+				finish(s.Activation, a.Output, a.Pre, a.Bias, group*s.filters+i%channels, 1, first+i*s.pixels+lo*s.Q, 1, (hi-lo)*s.Q)
+			}
+		}
+		if group += groups; group == end {
+			n, group = n+images, begin
+		}
 	}
 	return nil
 }
@@ -166,7 +175,7 @@ func (Conv2d[T]) BackwardParts(ctx *op.Ctx, a *conv2d.Backward[T], r op.Range) e
 			for group := range s.Groups {
 				to := (part*s.OutChannels + group*s.filters) * s.patch
 				blas.Gemm(a.Parts.Out(to, s.filters, s.patch, mode), 1,
-					gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels), patches(cols, a.Input, &s, n, group).T())
+					gradBefore(a.GradPre, a.GradOutput).Mat(s.output(n, group), s.filters, s.pixels), patches(cols, a.Input, &s, n, group, 0, s.P).T())
 			}
 			mode = tensor.Accumulate
 		}

@@ -6,11 +6,31 @@ import (
 
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/shape"
 )
 
 // Window maps an index along an axis of a result to the half-open range [lo, hi) of indices along an axis of
 // an operand that the result may read. A nil Window is the identity: each index reads itself only.
 type Window func(index int) (lo, hi int)
+
+// Share says which elements along an axis of a result an index computes: Size of them, from Scale*i + Shift
+// on, where i is the index. Those of different indices must be different ones. A nil Share is the element of
+// the same number.
+type Share struct{ Scale, Shift, Size int }
+
+// index returns the index that computes an element; ok is false if none does.
+func (s *Share) index(element int) (i int, ok bool) {
+	if s == nil {
+		return element, true
+	}
+	i = shape.FloorDiv(element-s.Shift, s.Scale)
+	return i, i >= 0 && element < s.Scale*i+s.Shift+s.Size
+}
+
+// ragged reports whether an index computes fewer elements than others, as the axis ends.
+func (s *Share) ragged(i, extent int) bool {
+	return s != nil && (s.Scale*i+s.Shift < 0 || s.Scale*i+s.Shift+s.Size > extent)
+}
 
 // Touch is an access that violates a Window: to compute Index of a result, statements read the range [Lo, Hi)
 // along the axis of the operand.
@@ -23,16 +43,24 @@ type Touch struct {
 const most = 1 << 14
 
 // Outside checks a declared window against the reads of statements. From the axes of tensor result, it
-// follows the index back to the reads of the source, which is tensor of with axes ofAxes. It returns the
-// first index whose reads leave the window, or whose window is larger than its reads, with the range that it
-// reads. It returns nil if the window is exact.
-func Outside(p *program.Program, statements []*program.Statement, result int, axes []int, of int, ofAxes []int, w Window) *Touch {
-	b := &boxes{p: p, statements: statements, of: of, axes: ofAxes, window: w, seen: map[int]bool{}, hulls: map[int][2]int{}}
+// follows the index back to the reads of the source, which is tensor of with axes ofAxes. The result's
+// elements are computed by the indices that share says. It returns the first index whose reads leave the
+// window, or whose window is larger than its reads, with the range that it reads. It returns nil if the
+// window is exact.
+func Outside(p *program.Program, statements []*program.Statement, result int, axes []int, share *Share, of int, ofAxes []int, w Window) *Touch {
+	if share != nil && w == nil {
+		w = func(index int) (lo, hi int) { return index, index + 1 }
+	}
+	b := &boxes{p: p, statements: statements, share: share, of: of, axes: ofAxes, window: w, seen: map[int]bool{}, hulls: map[int][2]int{}}
 	b.tensor(result, axes)
 	if b.wrong != nil || w == nil || b.partial {
 		return b.wrong
 	}
+	extent, _ := p.Tensors[result].Shape[axes[0]].Known()
 	for i, h := range b.hulls {
+		if share.ragged(i, extent) {
+			continue
+		}
 		if lo, hi := b.stated(i); (lo < h[0] || hi > h[1]) && (b.wrong == nil || i < b.wrong.Index) {
 			b.wrong = &Touch{Index: i, Lo: h[0], Hi: h[1]}
 		}
@@ -44,6 +72,7 @@ func Outside(p *program.Program, statements []*program.Statement, result int, ax
 type boxes struct {
 	p          *program.Program
 	statements []*program.Statement
+	share      *Share
 	of         int
 	axes       []int
 	window     Window
@@ -146,8 +175,12 @@ func (b *boxes) found(r *term.Read, moving []*term.Term) {
 	}
 	extent, _ := r.Ext[b.axes[0]].Known()
 	n, _ := v.Hi.Known()
-	for i := range n {
-		lo, hi, ok := hull(x, map[*term.Variable]*term.Term{v: term.Number(i)})
+	for e := range n {
+		i, ok := b.share.index(e)
+		if !ok {
+			continue
+		}
+		lo, hi, ok := hull(x, map[*term.Variable]*term.Term{v: term.Number(e)})
 		if !ok {
 			b.partial = true
 			return

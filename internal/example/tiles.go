@@ -29,10 +29,55 @@ func (t *trial) checkTiles(v *view) {
 						t.checkFootprint(v, m, s, result, of)
 					}
 				}
+				t.checkShares(v, m, s, result)
 				t.checkReads(v, m, s, result)
 			}
 		}
 	}
+}
+
+// checkShares checks that indices compute each element of a result.
+func (t *trial) checkShares(v *view, m *model.Task, s *model.Step, result model.Footprint) {
+	out := v.tensor(m.Kind, result.Slot.Number)
+	for i, own := range result.Spans {
+		axes, share := v.axesOf(result.Slot, i), v.share(own)
+		if out < 0 || share == nil || share.Scale < 1 || len(axes) != 1 {
+			continue
+		}
+		extent, _ := v.program.Tensors[out].Shape[axes[0]].Known()
+		n := v.extent(s, own.Dim)
+		at, what := t.windowKey(m, result.Slot, own)
+		first, end := share.Shift, share.Scale*(n-1)+share.Shift+share.Size // what they compute, but for gaps
+		missing := -1
+		switch {
+		case extent == 0:
+			continue
+		case n == 0 || first > 0:
+			missing = 0
+		case n > 1 && share.Size < share.Scale && first+share.Size < extent:
+			missing = max(first+share.Size, 0)
+		case end < extent:
+			missing = max(end, 0)
+		}
+		if missing >= 0 {
+			t.contradict(at, "no index of %s of %s computes element %d of %s of %s according to the spec", v, taskName(m, s), v.op.Name, missing, what, result.Slot.Name)
+			continue
+		}
+		for index := range n {
+			if lo := share.Scale*index + share.Shift; lo >= extent || lo+share.Size <= 0 {
+				t.contradict(at, "index %d of %s of %s computes nothing of %s of %s according to the spec, which has %d", v, index, taskName(m, s), v.op.Name, what, result.Slot.Name, extent)
+				break
+			}
+		}
+	}
+}
+
+// extent returns the extent of a dimension of a step.
+func (u *use) extent(s *model.Step, dim int) int {
+	if dim == 0 {
+		return u.integer(s.OverX)
+	}
+	return u.integer(s.InnerX[dim-1])
 }
 
 // checkFootprint checks which elements of another tensor one index of a result accesses.
@@ -43,14 +88,15 @@ func (t *trial) checkFootprint(v *view, m *model.Task, s *model.Step, result, of
 	}
 	for i, own := range result.Spans {
 		for k, other := range of.Spans {
-			if own.Dim < 0 || own.Dim != other.Dim || own.Window != nil {
-				continue
+			share := v.share(own)
+			if own.Dim < 0 || own.Dim != other.Dim || share != nil && share.Scale < 1 {
+				continue // with such a scale, no step is cut
 			}
 			axes, ofAxes := v.axesOf(result.Slot, i), v.axesOf(of.Slot, k)
 			if len(axes) == 0 || len(axes) != len(ofAxes) {
 				continue
 			}
-			touch := derive.Outside(v.program, v.program.Statements, out, axes, in, ofAxes, v.window(other))
+			touch := derive.Outside(v.program, v.program.Statements, out, axes, share, in, ofAxes, v.window(other))
 			at, what := t.windowKey(m, of.Slot, other)
 			switch {
 			case touch == nil:
@@ -102,7 +148,7 @@ func (t *trial) checkReads(v *view, m *model.Task, s *model.Step, result model.F
 	})
 	for i, span := range result.Spans {
 		axes := v.axesOf(result.Slot, i)
-		if span.Dim < 0 || span.Window != nil || len(axes) != 1 {
+		if span.Dim < 0 || len(axes) != 1 {
 			continue
 		}
 		box := region.Box{Lo: make([]int, len(v.program.Tensors[out].Shape))}
@@ -110,10 +156,15 @@ func (t *trial) checkReads(v *view, m *model.Task, s *model.Step, result model.F
 			n, _ := x.Known()
 			box.Hi = append(box.Hi, n)
 		}
-		a, n := axes[0], box.Hi[axes[0]]
+		a, n := axes[0], v.extent(s, span.Dim)
+		extent := box.Hi[a]
 		own = span
 		for _, index = range []int{0, n / 2, n - 1} {
-			if box.Lo[a], box.Hi[a] = index, index+1; !box.Empty() {
+			lo, hi := index, index+1
+			if w := v.window(span); w != nil {
+				lo, hi = w(index)
+			}
+			if box.Lo[a], box.Hi[a] = max(lo, 0), min(hi, extent); !box.Empty() {
 				reads.Of(out, box)
 			}
 		}
@@ -122,6 +173,15 @@ func (t *trial) checkReads(v *view, m *model.Task, s *model.Step, result model.F
 
 // window returns the window of a span, or nil if the axis has the same index as the result.
 func (u *use) window(s model.Span) derive.Window {
+	w := u.share(s)
+	if w == nil {
+		return nil
+	}
+	return func(i int) (lo, hi int) { return w.Scale*i + w.Shift, w.Scale*i + w.Shift + w.Size }
+}
+
+// share returns the elements that indices compute along an axis of a result, or nil if each computes its own.
+func (u *use) share(s model.Span) *derive.Share {
 	if s.Window == nil {
 		return nil
 	}
@@ -131,8 +191,7 @@ func (u *use) window(s model.Span) derive.Window {
 		}
 		return u.integer(n)
 	}
-	scale, shift, size := value(s.Scale, 1), value(s.Shift, 0), value(s.Size, 1)
-	return func(i int) (lo, hi int) { return scale*i + shift, scale*i + shift + size }
+	return &derive.Share{Scale: value(s.Scale, 1), Shift: value(s.Shift, 0), Size: max(value(s.Size, 1), 1)}
 }
 
 // windowKey returns the position and a description of what the spec states about an axis of a slot.

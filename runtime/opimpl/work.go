@@ -142,8 +142,8 @@ type Part []region.Span
 func Moves(d int) Part { return Part{region.Along(d, 1, 0, 1)} }
 
 // Window returns the part of an axis that moves with dimension d: size elements from scale*i+shift on, where
-// i is the index.
-func Window(d, scale, shift, size int) Part { return Part{region.Along(d, scale, shift, size)} }
+// i is the index. Of an axis that is empty, size may be 0.
+func Window(d, scale, shift, size int) Part { return Part{region.Along(d, scale, shift, max(size, 1))} }
 
 // Flat returns the part of a run of axes whose elements dimension d counts. Only one axis is a box for every
 // range; an index touches all of several.

@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/layernorm"
 	"github.com/opgen/opgen/generated/linear"
 	mse "github.com/opgen/opgen/generated/meansquarederror"
 	mha "github.com/opgen/opgen/generated/multiheadattention"
+	"github.com/opgen/opgen/generated/pool2d"
 	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/runtime/apart"
 	"github.com/opgen/opgen/runtime/attr"
@@ -35,6 +37,14 @@ func block(g *graph.Graph, x graph.Tensor) graph.Tensor {
 	return add(x, mlp(g, norm(x), 32, 16))
 }
 
+// pooled applies a convolution, an activation and a pooling to images, and another convolution in groups.
+func pooled(g *graph.Graph, x graph.Tensor) graph.Tensor {
+	pool := pool2d.Defaults(3, 2)
+	pool.StrideH, pool.StrideW = 2, 2
+	y := elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), conv2d.Apply(g, conv2d.Defaults(4, 3, 3).WithPaddingH(1), x))
+	return conv2d.Apply(g, conv2d.Defaults(6, 2, 3).WithGroups(2).WithStrideH(2), pool2d.Apply(g, pool, y))
+}
+
 // TestFalseWaitsOfLayers makes plans of layers: forward, with gradients, and with updates of weights; in
 // place and with memory of their own; of few rows and of many, which tiles divide or not; in as many tiles as
 // there may be, and in as many as pay. No tile waits without a reason, in dependencies or in queues of 1 to 8
@@ -52,10 +62,11 @@ func TestFalseWaitsOfLayers(t *testing.T) {
 		{"rows", func(rows int) []int { return []int{rows, 16} }, func(g *graph.Graph, x graph.Tensor) graph.Tensor { return mlp(g, mlp(g, x, 40, 24), 12, 20) }, 6},
 		{"batches", func(rows int) []int { return []int{rows/5 + 1, 5, 12} }, func(g *graph.Graph, x graph.Tensor) graph.Tensor { return mlp(g, x, 20, 12) }, 3},
 		{"block", func(rows int) []int { return []int{rows/8 + 1, 8, 16} }, block, 8},
+		{"images", func(rows int) []int { return []int{rows/7 + 1, 2, 20 + rows%7, 40} }, pooled, 4},
 	} {
 		for _, rows := range []int{1, 2, 7, 8, 15, 16, 17, 33, 61} {
 			for _, kind := range []string{"forward", "gradients", "training"} {
-				if kind != "forward" && net.name == "block" && rows > 16 && testing.Short() {
+				if kind != "forward" && net.name == "block" && rows > 16 && testing.Short() || net.name == "images" && (kind != "forward" || rows > 8) {
 					continue
 				}
 				g := graph.New(1)

@@ -6,6 +6,7 @@ import (
 
 	_ "github.com/opgen/opgen/formula" // finds tiles
 	"github.com/opgen/opgen/generated/activation"
+	"github.com/opgen/opgen/generated/conv2d"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/pool2d"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -56,6 +57,26 @@ func TestPaying(t *testing.T) {
 			if err := errors.Join(verify.Plan(p), validate.Plan(p, prog)); err != nil {
 				t.Error(err)
 			}
+		}
+	}
+}
+
+// TestTilesOfNothing makes plans of convolutions without channels or images: a window of no channels is in
+// footprints.
+func TestTilesOfNothing(t *testing.T) {
+	for _, dims := range [][]int{{2, 0, 8, 8}, {0, 4, 8, 8}, {2, 4, 0, 8}} {
+		g := graph.New(1)
+		y := conv2d.Apply(g, conv2d.Defaults(4, 3, 3).WithPaddingH(2).WithGroups(2), g.Input("x", dtype.F32, dims...))
+		prog, err := graph.Inference(g, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := planner.Build(prog, planner.Tiled())
+		if err == nil {
+			err = errors.Join(verify.Plan(p), validate.Plan(p, prog))
+		}
+		if err != nil {
+			t.Errorf("%v: %v", dims, err)
 		}
 	}
 }

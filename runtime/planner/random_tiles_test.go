@@ -106,8 +106,13 @@ func (n *network) add() error {
 		if rank != 4 || dims[2] < 3 || dims[3] < 3 {
 			return nil
 		}
-		return n.apply("conv_2d", fmt.Sprintf(`{"out_channels": %d, "kernel_h": %d, "kernel_w": %d, "stride_h": %d, "padding_h": %d, "activation": "RELU"}`,
-			1+n.IntN(3), 1+n.IntN(3), 1+n.IntN(3), 1+n.IntN(2), n.IntN(2)), x)
+		groups := []int{1, 1, dims[1]}[n.IntN(3)]
+		kernel, apart := 1+n.IntN(3), 1
+		if kernel == 2 {
+			apart = 1 + n.IntN(2)
+		}
+		return n.apply("conv_2d", fmt.Sprintf(`{"out_channels": %d, "groups": %d, "kernel_h": %d, "kernel_w": %d, "stride_h": %d, "stride_w": %d, "dilation_h": %d, "padding_h": %d, "activation": %q}`,
+			groups*(1+n.IntN(3)), groups, kernel, 1+n.IntN(3), 1+n.IntN(2), 1+n.IntN(2), apart, n.IntN(2), []string{"RELU", "GELU", "NONE"}[n.IntN(3)]), x)
 	case 13:
 		if large {
 			return nil

@@ -81,11 +81,9 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 		return
 	}
 	cut := tiles.Grid(grid)
-	if b.paying {
-		if fewer(&cut, max(x.resolved.Paying(x.number), b.before(t.Access))); cut.Tiles() < 2 {
-			b.whole(t)
-			return
-		}
+	if b.fit(&cut, t.Access, x); b.paying && cut.Tiles() < 2 {
+		b.whole(t)
+		return
 	}
 	t.Grain, t.Inner = cut.Grain, cut.Inner
 	coarsen(&t, constrained)
@@ -96,15 +94,7 @@ func (b *builder) step(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 // one tile only, or if a tile writes what another one accesses.
 func (b *builder) rows(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) bool {
 	t.Access = x.touching(t.Access, tiles)
-	least := b.before(t.Access)
-	if b.paying {
-		most := x.resolved.Paying(x.number)
-		if most > 1 {
-			least = max(least, b.near(t.Access))
-		}
-		fewer(&grid, max(most, least))
-	}
-	more(&grid, least)
+	more(&grid, b.fit(&grid, t.Access, x))
 	t.Over, t.Grain, t.Inner = grid.Over, grid.Grain, grid.Inner
 	t.Elementwise = false
 	coarsen(&t, x.constrain(&t))
@@ -113,6 +103,20 @@ func (b *builder) rows(t plan.Task, grid op.Grid, tiles *task.Tiles, x *bounds) 
 	}
 	b.split(t)
 	return true
+}
+
+// fit enlarges the tiles of a step so that they pay, if that is asked for. It returns into how many tiles the
+// step is to be cut at least.
+func (b *builder) fit(g *op.Grid, access []region.Access, x *bounds) (least int) {
+	least = b.before(access)
+	if b.paying {
+		most := x.resolved.Paying(x.number)
+		if most > 1 {
+			least = max(least, b.near(access))
+		}
+		fewer(g, max(most, least))
+	}
+	return least
 }
 
 // before returns into how many tiles the steps are cut, at most, that write what the tiles of a step read

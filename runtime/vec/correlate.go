@@ -36,10 +36,20 @@ const lineBytes = 128
 // the sum of all products. The choice between both ways depends on the sizes of an image and the numbers of
 // planes and filters, and not on the number of images.
 func Correlate[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], images tensor.ROLane[T], planes int, w *Windows) {
+	CorrelateRows(dst, filters, images, planes, w, 0, w.Rows)
+}
+
+// CorrelateRows is Correlate for rows lo to hi-1 of the windows of each image: dst has columns for these
+// windows only, and gets the same elements. lo must be even, and hi too unless it is the number of all rows,
+// since two rows of windows may share sums.
+func CorrelateRows[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T], images tensor.ROLane[T], planes int, w *Windows, lo, hi int) {
+	if lo < 0 || lo > hi || hi > w.Rows || lo%2 > 0 || hi%2 > 0 && hi < w.Rows {
+		panic("vec: CorrelateRows needs rows of windows in pairs")
+	}
 	k, put := correlators[T]()
 	defer put()
 	f, ld := k.open(filters, planes, w)
-	k.run(dst, factor[T]{f, ld, filters.Rows(), planes, w.KernelH * w.KernelW, false}, images, w)
+	k.run(dst, factor[T]{f, ld, filters.Rows(), planes, w.KernelH * w.KernelW, false}, images, w, lo, hi)
 }
 
 // CorrelateBack puts into dst the gradient of the images of Correlate, given that of its result: grad, which
@@ -53,7 +63,7 @@ func CorrelateBack[T dtype.Float](dst tensor.OutMat[T], filters tensor.ROMat[T],
 	back := w.back()
 	// The gradient of a pixel is a sum over the windows that see it: the last element of a window sees the
 	// pixel first.
-	k.run(dst, factor[T]{f, ld, planes, filters.Rows(), w.KernelH * w.KernelW, true}, grad, &back)
+	k.run(dst, factor[T]{f, ld, planes, filters.Rows(), w.KernelH * w.KernelW, true}, grad, &back, 0, back.Rows)
 }
 
 // back returns the windows in which gradients of windows are summed for pixels.
@@ -87,6 +97,7 @@ type correlator[T dtype.Float] struct {
 	strip  int      // the rows of windows of a strip
 	apart  int      // the distance of copies
 	kept   bool     // whether rows in the padding are 0, since each image is one strip
+	used   bool     // whether strips of other rows have been where rows in the padding are
 	places simd.Places
 }
 
@@ -195,14 +206,13 @@ func (w *Windows) check() {
 	}
 }
 
-// prepare makes copies for windows on images.
-func (k *correlator[T]) prepare(planes int, w *Windows, turned bool) {
+// prepare makes copies for windows on images: for all rows of windows, or for some of them.
+func (k *correlator[T]) prepare(planes int, w *Windows, turned, all bool) {
 	if g := (geometry{*w, planes, turned}); k.last != g {
 		k.last = g
 		beyond := (w.KernelH - 1) * w.DilationH // the rows that the last row of windows sees below
 		line := max(1, planes*w.KernelW*w.Cols*dtype.Of[T]().Size())
 		k.strip = stripRows(w, stripBytes/line-beyond, lineBytes/dtype.Of[T]().Size())
-		k.kept = k.strip >= w.Rows
 		k.apart = (k.strip + beyond) * w.Cols
 		if bytes := k.apart * dtype.Of[T]().Size(); bytes%2048 < 64 || bytes%2048 > 2048-64 { // not in the same sets of a cache
 			k.apart += 128 / dtype.Of[T]().Size()
@@ -220,8 +230,13 @@ func (k *correlator[T]) prepare(planes int, w *Windows, turned bool) {
 				at = append(at, (c*w.KernelW+e%w.KernelW)*k.apart+e/w.KernelW*w.DilationH*w.Cols)
 			}
 		}
-		k.places = simd.MakePlaces(at)
+		k.places, k.used = simd.MakePlaces(at), false
 	}
+	if all && k.used {
+		clear(k.copies)
+		k.used = false
+	}
+	k.kept, k.used = all && k.strip >= w.Rows, k.used || !all
 }
 
 // pixelsOf returns the pixels of images, of which each has a number of them.
@@ -249,11 +264,11 @@ func stripRows(w *Windows, most, tile int) int {
 	return (w.Rows + strips - 1) / strips
 }
 
-// run correlates filters with images, of which the result says the number.
-func (k *correlator[T]) run(dst tensor.OutMat[T], x factor[T], lane tensor.ROLane[T], w *Windows) {
+// run correlates filters with images, of which the result says the number, for rows lo to hi-1 of windows.
+func (k *correlator[T]) run(dst tensor.OutMat[T], x factor[T], lane tensor.ROLane[T], w *Windows, lo, hi int) {
 	w.check()
 	c, ldc, byCols := unlock.Mat(dst.Sealed())
-	images, windows, pixels := dst.Rows()/max(x.rows, 1), w.Rows*w.Cols, x.planes*w.Height*w.Width
+	images, windows, pixels := dst.Rows()/max(x.rows, 1), (hi-lo)*w.Cols, x.planes*w.Height*w.Width
 	if byCols || dst.Rows() != images*x.rows || dst.Cols() != windows {
 		panic("vec: Correlate needs a result by rows, with an element for each window, filter and image")
 	}
@@ -267,18 +282,18 @@ func (k *correlator[T]) run(dst tensor.OutMat[T], x factor[T], lane tensor.ROLan
 			clear(c[i*ldc : i*ldc+windows])
 		}
 	case fewProducts[T](x.rows, x.planes, w):
-		k.few(c, ldc, &x, from, images, w, add)
+		k.few(c, ldc, &x, from, images, w, lo, hi, add)
 	default:
-		k.all(c, ldc, &x, from, images, w, add)
+		k.all(c, ldc, &x, from, images, w, lo, hi, add)
 	}
 }
 
 // all computes each product of a correlation.
-func (k *correlator[T]) all(c []T, ldc int, x *factor[T], images []T, n int, w *Windows, add bool) {
+func (k *correlator[T]) all(c []T, ldc int, x *factor[T], images []T, n int, w *Windows, lo, hi int, add bool) {
 	k.pack(x)
-	k.prepare(x.planes, w, x.turned)
+	k.prepare(x.planes, w, x.turned, hi-lo == w.Rows)
 	for i := range n {
-		k.part(c[i*x.rows*ldc:], ldc, x, images, i, 0, w.Rows, w, add)
+		k.part(c[i*x.rows*ldc:], ldc, x, images, i, lo, hi-lo, w, add)
 	}
 }
 
@@ -293,15 +308,14 @@ func (k *correlator[T]) part(c []T, ldc int, x *factor[T], images []T, image, fi
 }
 
 // few computes a correlation with few products.
-func (k *correlator[T]) few(c []T, ldc int, x *factor[T], images []T, n int, w *Windows, add bool) {
+func (k *correlator[T]) few(c []T, ldc int, x *factor[T], images []T, n int, w *Windows, lo, hi int, add bool) {
 	k.pack(x)
 	k.minimal.transform(k.packed, x.rows, x.planes, x.turned)
 	ready := false
-	k.minimal.run(c, ldc, x.rows, images, n, w, add, func(to []T, ld, image, first, rows int) {
+	k.minimal.run(c, ldc, x.rows, images, n, w, lo, hi, add, func(to []T, ld, image, first, rows int) {
 		if !ready {
-			k.last = geometry{} // copies of parts of images leave what the next ones must not see
-			k.prepare(x.planes, w, x.turned)
-			k.last, k.kept, ready = geometry{}, false, true
+			k.prepare(x.planes, w, x.turned, false)
+			ready = true
 		}
 		k.part(to, ld, x, images, image, first, rows, w, false)
 	})

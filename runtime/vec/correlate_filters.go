@@ -20,7 +20,7 @@ func CorrelateFilters[T dtype.Float](dst tensor.OutMat[T], grad, images tensor.R
 // as columns.
 func (k *correlator[T]) filters(dst tensor.OutMat[T], gradLane, lane tensor.ROLane[T], planes int, w *Windows) {
 	w.check()
-	k.prepare(planes, w, false)
+	k.prepare(planes, w, false, true)
 	grad, n, apart := unlock.Lane(gradLane.Sealed())
 	c, ldc, byCols := unlock.Mat(dst.Sealed())
 	rows, windows, pixels := dst.Rows(), w.Rows*w.Cols, planes*w.Height*w.Width

@@ -110,24 +110,25 @@ func (m *minimal[T]) prepare(filters, images int, w *Windows) {
 	m.bad = room(m.bad, m.strip)
 }
 
-// run correlates transformed filters with images. Where results of a row of tiles are not finite, function
-// direct computes some rows of all results of an image, since a pixel that is not finite makes all results of
-// its tiles NaN.
-func (m *minimal[T]) run(c []T, ldc, filters int, pixels []T, images int, w *Windows, add bool, direct func(to []T, ld, image, first, rows int)) {
+// run correlates transformed filters with images, for rows lo to hi-1 of windows. Where results of a row of
+// tiles are not finite, function direct computes some rows of all results of an image, since a pixel that is
+// not finite makes all results of its tiles NaN.
+func (m *minimal[T]) run(c []T, ldc, filters int, pixels []T, images int, w *Windows, lo, hi int, add bool, direct func(to []T, ld, image, first, rows int)) {
 	m.prepare(filters, images, w)
-	for image, first := 0, 0; image < images; {
+	begin, end := lo/2, (hi+1)/2 // rows of tiles
+	for image, first := 0, begin; image < images; {
 		tiles := 0
 		m.parts = m.parts[:0]
 		for left := m.strip; left > 0 && image < images; {
-			n := min(m.rows-first, left)
-			at := image*filters*ldc + 2*first*w.Cols
+			n := min(end-first, left)
+			at := image*filters*ldc + 2*(first-begin)*w.Cols
 			if add {
 				at = 4 * tiles
 			}
 			m.parts = append(m.parts, part{image, first, n, at})
 			left, first, tiles = left-n, first+n, tiles+n*m.cols
-			if first == m.rows {
-				image, first = image+1, 0
+			if first == end {
+				image, first = image+1, begin
 			}
 		}
 		m.into(pixels, w)
@@ -138,16 +139,16 @@ func (m *minimal[T]) run(c []T, ldc, filters int, pixels []T, images int, w *Win
 			m.results = room(m.results, filters*ld)
 			to = m.results
 		}
-		for lo := 0; lo < filters; {
-			hi := m.multiply(lo, filters, tiles)
-			m.out(to, ld, lo, min(hi, filters), w)
-			lo = hi
+		for f := 0; f < filters; {
+			next := m.multiply(f, filters, tiles)
+			m.out(to, ld, f, min(next, filters), w)
+			f = next
 		}
 		m.mend(to, ld, w, direct)
 		for _, p := range m.parts {
 			n := m.size(p, w)
 			for f := 0; f < filters && add; f++ {
-				addLists(c[(p.image*filters+f)*ldc+2*p.first*w.Cols:][:n], to[p.at+f*ld:][:n])
+				addLists(c[(p.image*filters+f)*ldc+2*(p.first-begin)*w.Cols:][:n], to[p.at+f*ld:][:n])
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (c *correlation) compute(few bool, to []float32, add bool) {
 	if few {
 		way = k.few
 	}
-	way(to, c.w.Rows*c.w.Cols, &c.x, c.images, c.n, c.w, add)
+	way(to, c.w.Rows*c.w.Cols, &c.x, c.images, c.n, c.w, 0, c.w.Rows, add)
 }
 
 // sum returns result q of filter o of image n, and the sum of the absolute values of products, in float64.

@@ -19,6 +19,14 @@ type Windows struct {
 	Rows, Cols           int
 }
 
+// Part returns the windows of rows lo to hi-1. Unfold and CorrelatePlanes give for them what they give for
+// all.
+func (w *Windows) Part(lo, hi int) *Windows {
+	out := *w
+	out.PaddingH, out.Rows = w.PaddingH-lo*w.StrideH, hi-lo
+	return &out
+}
+
 // span returns the windows of a row whose column j lies in columns lo to hi-1 of the plane, and the column
 // for the first one.
 func (w *Windows) span(j, lo, hi int) (first, end, column int) {
