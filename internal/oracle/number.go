@@ -227,9 +227,14 @@ func apart(x, y float64) float64 {
 // safety is by how much errors may exceed their bounds of first order.
 const safety = 8
 
-// near reports whether rounding may change which of two numbers is the greater one.
+// near reports whether rounding may change which of two numbers is the greater one. Errors are relative to a
+// unit, but numbers in f32 that are below its least normal number lose digits, or become 0.
 func near(x, y number, unit float64) bool {
-	return x.err+y.err > 0 && !(math.Abs(x.v-y.v) > safety*unit*(x.err+y.err))
+	least := 0x1p-1022
+	if unit > 0x1p-40 {
+		least = 0x1p-126
+	}
+	return x.err+y.err > 0 && !(math.Abs(x.v-y.v) > max(safety*unit*(x.err+y.err), least))
 }
 
 // compensated is a sum beside what rounding took from it, by Neumaier's algorithm: equal terms are rounded

@@ -220,6 +220,20 @@ func TestNearZero(t *testing.T) {
 	}
 }
 
+// TestUnderflow checks that numbers that f32 rounds to 0 may be equal there, unless they are exact.
+func TestUnderflow(t *testing.T) {
+	zero, product, constant := number{}, number{v: 0x1p-190, err: 0x1p-190}, number{v: 0x1p-190}
+	for _, c := range []struct {
+		x    number
+		unit float64
+		want bool
+	}{{product, 0x1p-24, true}, {constant, 0x1p-24, false}, {product, 0x1p-53, false}, {number{v: 0x1p-100, err: 0x1p-100}, 0x1p-24, false}} {
+		if got := near(c.x, zero, c.unit); got != c.want {
+			t.Errorf("%v near 0 in units of %v: got %v, want %v", c.x.v, c.unit, got, c.want)
+		}
+	}
+}
+
 // TestErf checks the series against the function in Go, which shares nothing with it.
 func TestErf(t *testing.T) {
 	for x := -3.0; x < 3; x += 1. / 128 {
