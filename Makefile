@@ -27,11 +27,11 @@ mpi:
 mpi-faults:
 	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) FAULTS=$(FAULTS) .ci/mpi faults
 
-# mpi-hosts trains digits on three hosts, which are network namespaces of this machine, and cuts and slows the link of one. It takes root, iproute2 and Open
-# MPI. It also counts how many of RUNS runs of a small program in C do not end there, with each MPI.
+# mpi-hosts trains digits on three hosts, which are network namespaces of this machine. At FAULTS random moments each, it cuts the link of one, cuts it for a
+# short time, and makes it slow. It takes root, iproute2 and Open MPI. It also counts how many of RUNS runs of a small program in C do not end there, with each MPI.
 RUNS ?= 4
 mpi-hosts:
-	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) RUNS=$(RUNS) .ci/mpi hosts
+	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) FAULTS=$(FAULTS) RUNS=$(RUNS) .ci/mpi hosts
 
 generate:
 	@echo "Go compiles opgen, unless nothing changed; opgen brings generated code up to date."

@@ -111,7 +111,7 @@ func TestRandomRanks(t *testing.T) {
 func TestRankFails(t *testing.T) {
 	t.Parallel()
 	prog := func() *graph.Program {
-		p, err := replicas.Chain(3, 3)
+		p, err := replicas.Chain(3, 5, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -252,7 +252,7 @@ func TestDisagreement(t *testing.T) {
 	}
 	done.Wait()
 	for rank, err := range onRanks(2, func(rank int, s *opgen.Session) error {
-		prog, err := replicas.Chain(2+rank, 2)
+		prog, err := replicas.Chain(2+rank, 5, 2)
 		if err != nil {
 			return err
 		}

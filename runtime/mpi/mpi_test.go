@@ -4,16 +4,19 @@ package mpi_test
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -41,7 +44,7 @@ func TestMain(m *testing.M) {
 	if what == "" {
 		os.Exit(m.Run())
 	}
-	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave, "resume": resume}[what](of); err != nil {
+	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave, "resume": resume, "large": large, "late": late}[what](of); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -77,7 +80,7 @@ func random(count string) error {
 // train trains a network on the ranks, and calls each before each step, until that returns an error.
 func train(each func(s *opgen.Session, step int) error) error {
 	return opgen.Do(catalogue.Register, func(s *opgen.Session) error {
-		prog, err := replicas.Chain(8, 3)
+		prog, err := replicas.Chain(8, 5, 3)
 		if err != nil {
 			return err
 		}
@@ -94,7 +97,7 @@ func train(each func(s *opgen.Session, step int) error) error {
 // fail aborts the ranks by an error of a run on rank 1: an input is missing.
 func fail(string) error {
 	return opgen.Do(catalogue.Register, func(s *opgen.Session) error {
-		prog, err := replicas.Chain(8, 3)
+		prog, err := replicas.Chain(8, 5, 3)
 		if err != nil {
 			return err
 		}
@@ -147,12 +150,34 @@ func forever(stop string) error {
 	})
 }
 
+// late closes rank 0 long after the others.
+func late(string) error {
+	t, err := mpi.Open(mpi.Config{Limit: time.Second})
+	if err != nil {
+		return err
+	}
+	if t.Rank() == 0 {
+		time.Sleep(2500 * time.Millisecond)
+	}
+	begin := time.Now()
+	if err = t.Close(); err == nil && t.Rank() > 0 && time.Since(begin) < 2*time.Second {
+		return fmt.Errorf("rank %d: Close did not wait for rank 0", t.Rank())
+	}
+	return err
+}
+
 // lastStep is how many steps resume trains.
 const lastStep = 120
 
 // resume trains a network from the checkpoints in a folder, with a new one after every few steps, and writes
-// the variables to a file of the folder at the end. A pause after each step stands before the folder.
+// the variables to a file of the folder at the end. The features of the network, and a pause after each step,
+// stand before the folder.
 func resume(of string) error {
+	text, of, _ := strings.Cut(of, " ")
+	features, err := strconv.Atoi(text)
+	if err != nil {
+		return err
+	}
 	text, dir, _ := strings.Cut(of, " ")
 	pause, err := time.ParseDuration(text)
 	if err != nil {
@@ -161,7 +186,7 @@ func resume(of string) error {
 	return opgen.Do(catalogue.Register, func(s *opgen.Session) error {
 		rank, _ := s.Rank()
 		fmt.Println("rank", rank, "is", os.Getpid())
-		prog, err := replicas.Chain(4, 3)
+		prog, err := replicas.Chain(4, features, 3)
 		if err != nil {
 			return err
 		}
@@ -189,6 +214,30 @@ func resume(of string) error {
 	}, opgen.MPI(mpi.Config{Limit: 4 * time.Second}), opgen.Devices(3), opgen.Workers(1))
 }
 
+// large sends a message from the last rank to the first one that takes far longer than the watchdog waits.
+func large(string) error {
+	t, err := mpi.Open(mpi.Config{Limit: 4 * time.Second})
+	if err != nil {
+		return err
+	}
+	data := make([]byte, 8<<20+77)
+	for i := range data {
+		data[i] = byte(i * i >> 8)
+	}
+	begin := time.Now()
+	switch t.Rank() {
+	case t.Ranks() - 1:
+		err = t.Send(0, data)
+	case 0:
+		got := make([]byte, len(data))
+		if err = t.Receive(t.Ranks()-1, got); err == nil && !bytes.Equal(got, data) {
+			err = errors.New("the message has changed")
+		}
+		fmt.Printf("received in %d ms\n", time.Since(begin).Milliseconds())
+	}
+	return errors.Join(err, t.Close())
+}
+
 // trained returns the variables that a training has left in a folder.
 func trained(t *testing.T, dir string) string {
 	t.Helper()
@@ -199,11 +248,12 @@ func trained(t *testing.T, dir string) string {
 	return string(data)
 }
 
-// alone returns the variables at the end of a training on one rank without faults.
-func alone(t *testing.T) string {
+// alone returns the variables at the end of a training on one rank without faults, of a network with some
+// features.
+func alone(t *testing.T, features int) string {
 	t.Helper()
 	dir := t.TempDir()
-	if out, err := start(t, 1, "resume 0s "+dir).end(t, time.Minute); err != nil {
+	if out, err := start(t, 1, fmt.Sprint("resume ", features, " 0s ", dir)).end(t, time.Minute); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	return trained(t, dir)
@@ -212,13 +262,13 @@ func alone(t *testing.T) string {
 // TestFaultsResume kills a rank of a training at random moments, and goes on from the last checkpoint, with
 // another number of ranks each time. It ends with the bits of a training without faults.
 func TestFaultsResume(t *testing.T) {
-	want := alone(t)
+	want := alone(t, 5)
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 2))
 	for range *faults {
 		dir, kills := t.TempDir(), 0
 		for {
 			n := 1 + r.IntN(3)
-			j := start(t, n, "resume 0s "+dir)
+			j := start(t, n, "resume 5 0s "+dir)
 			select {
 			case <-j.ready:
 			case <-j.read:
@@ -268,13 +318,13 @@ func TestSupervised(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, dir := alone(t), t.TempDir()
+	want, dir := alone(t, 5), t.TempDir()
 	printed := make(chan string, 1000)
 	var said []string
 	launcher := strings.Fields(cmp.Or(os.Getenv("OPGEN_MPIEXEC"), "mpiexec"))
 	j := &supervise.Job{Command: append(launcher, "-n", "3", self), Restarts: 3, Fewer: true, Stdout: &lines{to: printed}, Stderr: &lines{to: printed},
 		Say: func(line string) { said = append(said, line) }}
-	t.Setenv(child, "resume 10ms "+dir)
+	t.Setenv(child, "resume 5 10ms "+dir)
 	all := map[int]bool{}
 	go func() {
 		faults := []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP}
@@ -427,6 +477,13 @@ func TestLeave(t *testing.T) {
 	}
 }
 
+// TestLate closes a rank long after the others, which wait for it: it has not stopped.
+func TestLate(t *testing.T) {
+	if out, err := start(t, 3, "late").end(t, time.Minute); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
 // runs reports whether a process runs or is stopped. One that ended, and whose parent has not asked for it
 // yet, does not.
 func runs(pid int) bool {
@@ -481,11 +538,11 @@ func TestFaults(t *testing.T) {
 // TestFaultsSlow stops a rank again and again for a short time, as if it or its links were slow. The training
 // ends with the bits of one without faults.
 func TestFaultsSlow(t *testing.T) {
-	want := alone(t)
+	want := alone(t, 5)
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 3))
 	for range *faults {
 		dir, victim, stops := t.TempDir(), r.IntN(3), 0
-		j := start(t, 3, "resume 4ms "+dir)
+		j := start(t, 3, "resume 5 4ms "+dir)
 		j.begun(t)
 		for over := false; !over && stops < 15; stops++ {
 			_ = syscall.Kill(j.pids[victim], syscall.SIGSTOP)
@@ -511,7 +568,7 @@ func TestFaultsSlow(t *testing.T) {
 // TestFaultsDisk fills the disk with the checkpoints at random moments. The training ends within 10 s with an
 // error that says so, and leaves no process. With room again, it goes on to the bits of one without faults.
 func TestFaultsDisk(t *testing.T) {
-	want := alone(t)
+	want := alone(t, 5)
 	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 4))
 	for range *faults {
 		dir := t.TempDir()
@@ -524,7 +581,7 @@ func TestFaultsDisk(t *testing.T) {
 			}
 		})
 		wait := time.Duration(r.IntN(500)) * time.Millisecond
-		j := start(t, 3, "resume 4ms "+dir)
+		j := start(t, 3, "resume 5 4ms "+dir)
 		j.begun(t)
 		time.Sleep(wait)
 		begin := time.Now()
@@ -556,7 +613,7 @@ func TestFaultsDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 		if failed != nil {
-			if out, err := start(t, 2, "resume 0s "+dir).end(t, time.Minute); err != nil {
+			if out, err := start(t, 2, "resume 5 0s "+dir).end(t, time.Minute); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 		}
@@ -564,5 +621,114 @@ func TestFaultsDisk(t *testing.T) {
 			t.Errorf("a full disk after %v: the variables are others than without", wait)
 		}
 		t.Logf("a full disk after %v: ended after %v, failed: %v", wait, took, failed != nil)
+	}
+}
+
+// hosts are three network namespaces of this machine and a switch between them, which .ci/mpi makes.
+type hosts struct {
+	*testing.T
+	name string // with which the names of the namespaces begin
+}
+
+// onHosts returns the hosts, or skips the test if there are none.
+func onHosts(t *testing.T) hosts {
+	t.Helper()
+	h := hosts{t, os.Getenv("OPGEN_HOSTS")}
+	if h.name == "" {
+		t.Skip("the hosts are made by make mpi-hosts")
+	}
+	return h
+}
+
+// run runs a command of iproute2.
+func (h hosts) run(command string, words ...string) {
+	h.Helper()
+	if out, err := exec.Command(command, words...).CombinedOutput(); err != nil {
+		h.Fatalf("%s %v: %v\n%s", command, words, err, out)
+	}
+}
+
+// link brings the link of a host up or down.
+func (h hosts) link(host int, to string) {
+	h.Helper()
+	h.run("ip", "-n", h.name+"-switch", "link", "set", fmt.Sprint("port", host), to)
+}
+
+// slow limits the link of a host to some bits a second, both ways, until fast.
+func (h hosts) slow(host int, rate string) (fast func()) {
+	h.Helper()
+	set := func(do string, more ...string) {
+		h.Helper()
+		h.run("tc", append([]string{"-n", h.name + "-switch", "qdisc", do, "dev", fmt.Sprint("port", host), "root"}, more...)...)
+		h.run("tc", append([]string{"-n", fmt.Sprint(h.name, "-", host), "qdisc", do, "dev", "eth0", "root"}, more...)...)
+	}
+	set("add", "tbf", "rate", rate, "burst", "16kb", "latency", "300ms")
+	return func() { set("del") }
+}
+
+// TestFaultsLinks trains on three hosts. At random moments, the link of one is cut, is cut for a short time,
+// or is slow for some seconds. A cut ends the ranks within 10 s with an error that says so, leaves none, and
+// the training goes on from the last checkpoint. All trainings end with the bits of one without faults.
+func TestFaultsLinks(t *testing.T) {
+	h := onHosts(t)
+	const features = 192
+	train, want := fmt.Sprint("resume ", features, " 20ms "), alone(t, features)
+	r := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 5))
+	for n := range 3 * *faults {
+		dir, victim, wait := t.TempDir(), r.IntN(3), time.Duration(r.IntN(1000))*time.Millisecond
+		j := start(t, 3, train+dir)
+		j.begun(t)
+		time.Sleep(wait)
+		begin, cut, how := time.Now(), n%3 == 0, ""
+		switch n % 3 {
+		case 0:
+			h.link(victim, "down")
+			for time.Since(begin) < 20*time.Second && slices.ContainsFunc(slices.Collect(maps.Values(j.pids)), runs) {
+				time.Sleep(50 * time.Millisecond)
+			}
+			how = fmt.Sprintf("cut, after which ranks ran for %v", time.Since(begin))
+			if time.Since(begin) > 10*time.Second {
+				t.Errorf("the link of rank %d, %v after the start: %s", victim, wait, how)
+			}
+			h.link(victim, "up") // mpiexec waits for what it started on the host
+		case 1:
+			h.link(victim, "down")
+			time.Sleep(time.Duration(50+r.IntN(950)) * time.Millisecond)
+			h.link(victim, "up")
+			how = fmt.Sprintf("down for %v", time.Since(begin))
+		default:
+			rate := fmt.Sprint(500+r.IntN(4500), "kbit")
+			fast := h.slow(victim, rate)
+			time.Sleep(time.Duration(1000+r.IntN(2000)) * time.Millisecond)
+			fast()
+			how = fmt.Sprintf("of %s for %v", rate, time.Since(begin))
+		}
+		out, err := j.end(t, time.Minute)
+		took := time.Since(begin)
+		if cut != (err != nil) || cut && !strings.Contains(out, "has not answered for") {
+			t.Errorf("the link of rank %d, %v after the start: %s: %v\n%s", victim, wait, how, err, out)
+		}
+		j.gone(t)
+		if cut {
+			if out, err := start(t, 3, train+dir).end(t, time.Minute); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+		}
+		if trained(t, dir) != want {
+			t.Errorf("the link of rank %d, %v after the start: %s: the variables are others than without", victim, wait, how)
+		}
+		t.Logf("the link of rank %d, %v after the start: %s: mpiexec ended after %v", victim, wait, how, took)
+	}
+}
+
+// TestFaultsLarge sends a message over a slow link that takes far longer than the watchdog waits, which
+// takes no rank for stopped.
+func TestFaultsLarge(t *testing.T) {
+	defer onHosts(t).slow(2, "8mbit")()
+	out, err := start(t, 3, "large").end(t, time.Minute)
+	_, after, ok := strings.Cut(out, "received in ")
+	var ms int
+	if _, scanned := fmt.Sscanf(after, "%d ms", &ms); err != nil || !ok || scanned != nil || ms < 6000 {
+		t.Errorf("%v, after %d ms\n%s", err, ms, out)
 	}
 }

@@ -62,8 +62,9 @@ func (c Config) ticks() int {
 	return max(int(c.Limit/tick), 2)
 }
 
-// most is the number of bytes up to which a message goes in one piece.
-const most = 1 << 30
+// most is the number of bytes up to which a message goes in one piece. Each piece that arrives tells that the
+// sender runs: over a slow link, words wait behind messages.
+const most = 1 << 20
 
 // looks is how often the thread looks for the end of messages before it sleeps.
 const looks = 50
@@ -89,7 +90,7 @@ const wordBytes = 1024
 type request struct {
 	send bool
 	peer int
-	data []byte
+	data []byte // what is not over yet, of which the first piece is on its way
 	q    C.MPI_Request
 	pin  runtime.Pinner
 	done chan error
@@ -157,29 +158,38 @@ func (t *transport) Send(to int, data []byte) error { return t.move(true, to, da
 
 func (t *transport) Receive(from int, data []byte) error { return t.move(false, from, data) }
 
-// move hands a message to the thread, in pieces, and waits until they are over.
+// move hands a message to the thread, and waits until it is over.
 func (t *transport) move(send bool, other int, data []byte) error {
 	if other < 0 || other >= t.ranks || other == t.rank {
 		return fmt.Errorf("rank %d: want another rank from 0 to %d, got %d", t.rank, t.ranks-1, other)
 	}
-	for {
-		piece := data[:min(len(data), most)]
-		data = data[len(piece):]
-		r := &request{send: send, peer: other, data: piece, done: make(chan error, 1)}
-		select {
-		case t.posts <- r:
-		case <-t.ended:
-			return t.over()
-		}
-		select {
-		case err := <-r.done:
-			if err != nil || len(data) == 0 {
-				return err
-			}
-		case <-t.ended:
-			return t.over()
-		}
+	r := &request{send: send, peer: other, data: data, done: make(chan error, 1)}
+	select {
+	case t.posts <- r:
+	case <-t.ended:
+		return t.over()
 	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-t.ended:
+		return t.over()
+	}
+}
+
+// piece returns how many bytes of a message are on their way.
+func (r *request) piece() int { return min(len(r.data), most) }
+
+// start starts the next piece of a message.
+func (r *request) start() error {
+	var p unsafe.Pointer
+	if len(r.data) > 0 {
+		p = unsafe.Pointer(&r.data[0])
+	}
+	if r.send {
+		return code(C.og_isend(p, C.int(r.piece()), C.int(r.peer), C.og_data, &r.q))
+	}
+	return code(C.og_irecv(p, C.int(r.piece()), C.int(r.peer), C.og_data, &r.q))
 }
 
 // over returns why there are no more messages.
@@ -331,36 +341,30 @@ func (t *transport) post(r *request) {
 		r.done <- e
 		return
 	}
-	var p unsafe.Pointer
 	if len(r.data) > 0 {
 		r.pin.Pin(&r.data[0])
-		p = unsafe.Pointer(&r.data[0])
 	}
-	start := func() C.int { return C.og_irecv(p, C.int(len(r.data)), C.int(r.peer), C.og_data, &r.q) }
-	if r.send {
-		start = func() C.int { return C.og_isend(p, C.int(len(r.data)), C.int(r.peer), C.og_data, &r.q) }
-	}
-	if err := code(start()); err != nil {
+	if err := r.start(); err != nil {
 		r.pin.Unpin()
 		r.done <- err
 		return
 	}
 	t.pending = append(t.pending, r)
-	if !t.peers[r.peer].gone {
-		return
+	if t.peers[r.peer].gone {
+		t.closedBy(r.peer)
 	}
-	// What a rank sent before it closed has come.
-	for range 100 {
-		if t.test(); !slices.Contains(t.pending, r) {
+}
+
+// closedBy ends messages from and to a rank that has closed: what it sent before has come. It fails if more
+// messages wait for that rank.
+func (t *transport) closedBy(rank int) {
+	for range 100 { // pieces of messages one after the other
+		t.test()
+		if !slices.ContainsFunc(t.pending, func(r *request) bool { return r.peer == rank }) {
 			return
 		}
 	}
-	t.fail(missing(r.peer), true)
-}
-
-// missing is the error of a rank that has closed while others wait for it.
-func missing(rank int) *ranks.Error {
-	return &ranks.Error{Rank: rank, Message: "ended before it did what another rank waits for"}
+	t.fail(&ranks.Error{Rank: rank, Message: "ended before it did what another rank waits for"}, true)
 }
 
 // test ends messages that are over.
@@ -373,11 +377,17 @@ func (t *transport) test() (moved bool) {
 			left = append(left, r)
 			continue
 		}
-		if err == nil && !r.send && int(n) != len(r.data) {
-			err = fmt.Errorf("want a message of %d bytes from rank %d, got %d", len(r.data), r.peer, n)
+		if err == nil && !r.send && int(n) != r.piece() {
+			err = fmt.Errorf("want a message of %d bytes from rank %d, got %d", r.piece(), r.peer, n)
 		}
 		if err == nil && !r.send {
 			t.peers[r.peer].heard()
+		}
+		if r.data = r.data[r.piece():]; err == nil && len(r.data) > 0 {
+			if err = r.start(); err == nil {
+				left, moved = append(left, r), true
+				continue
+			}
 		}
 		r.pin.Unpin()
 		r.done <- err
@@ -407,12 +417,12 @@ func (t *transport) listen(rank int) {
 	}
 }
 
-// tell sends a word to all other ranks that are there. Those that are no text may be left out if one is still
-// on its way.
+// tell sends a word to all other ranks that listen: those that have closed do until this one has, too. Those
+// that are no text may be left out if one is still on its way.
 func (t *transport) tell(kind, about int, text string) {
 	t.word++
 	for rank, p := range t.peers {
-		if rank == t.rank || p.gone && kind != bye || kind == alive && (p.sending || p.farewell) {
+		if rank == t.rank || p.gone && p.farewell || kind == alive && (p.sending || p.farewell) {
 			continue
 		}
 		w := make([]byte, wordBytes)
@@ -474,10 +484,7 @@ func (t *transport) hear(rank int) {
 		t.fail(&ranks.Error{Rank: about, Message: string(text[:max(bytes.IndexByte(text, 0), 0)])}, false)
 	case bye:
 		p.gone = true
-		t.test() // what it sent before has come
-		if slices.ContainsFunc(t.pending, func(r *request) bool { return r.peer == rank }) {
-			t.fail(missing(rank), true)
-		}
+		t.closedBy(rank)
 		return
 	}
 	t.listen(rank)

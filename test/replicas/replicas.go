@@ -146,8 +146,8 @@ func training(r *rand.Rand, devices int) (*graph.Program, error) {
 	return graph.DataParallel(replicas, adam.Optimizer(adam.Defaults()))
 }
 
-// Chain returns a training step of replicas of a network of equal layers.
-func Chain(depth, devices int) (*graph.Program, error) {
+// Chain returns a training step of replicas of a network of equal layers with some features.
+func Chain(depth, columns, devices int) (*graph.Program, error) {
 	var replicas []graph.Replica
 	for i := range devices {
 		g := graph.OnDevice(1, i)

@@ -120,7 +120,7 @@ func TestRanks(t *testing.T) {
 // bytes than a ring of them would.
 func TestBalance(t *testing.T) {
 	const devices = 4
-	prog, err := replicas.Chain(12, devices)
+	prog, err := replicas.Chain(12, 5, devices)
 	if err != nil {
 		t.Fatal(err)
 	}
