@@ -222,6 +222,10 @@ func (c *check) steps() []step {
 			limit: time.Minute, judge: c.measured(&c.figures)},
 		step{name: "launches without graphs", program: "gpubench", args: append(slices.Clip(measure), "-groups", "launch", "-suffix", ", without graphs"), env: []string{"OPGEN_CUDA_GRAPHS=none"},
 			limit: time.Minute, judge: c.measured(&c.figures)},
+		step{name: "networks of device code", program: "gpubench", args: append(slices.Clip(measure), "-groups", "network", "-suffix", ", device code"), env: []string{"OPGEN_LIBCUBLAS=none"},
+			limit: time.Minute, judge: c.measured(&c.figures)},
+		step{name: "networks as one kernel", program: "gpubench", args: append(slices.Clip(measure), "-groups", "launch,network", "-suffix", ", one kernel"), env: []string{"OPGEN_LIBCUBLAS=none", oneKernel},
+			limit: time.Minute, judge: c.measured(&c.figures)},
 		step{name: "PyTorch", program: python(), args: []string{filepath.Join(c.dir, "peers", "peers.py")}, limit: time.Minute, judge: c.measured(&c.torch), absent: c.absent(python(), "python3")})
 	list = append(append(list, c.tools()...), c.formulas())
 	return append(list, step{name: "tests of engines", program: "cuda.test", args: []string{"-test.run", tests}, env: twice, limit: 4 * time.Minute}) // the longest

@@ -43,6 +43,7 @@ esac`,
 		"compile":   "exit 1",
 		"charlm":    `for last; do :; done; echo 2 0x1p-1 >"$last"`,
 		"digits":    `for last; do :; done; printf '1 1 0x1p-1\n1 2 0x1p-2\n' >"$last"; echo test_accuracy=0.9`,
+		"decode":    `[ "$OPGEN_CUDA_KERNEL" ] && printf 'a|b\n\nc|d\n\ntokens/s=9\n' || printf 'c|d\n\na|b\n\ntokens/s=5\n'`,
 	}
 }
 
@@ -81,7 +82,8 @@ func TestPasses(t *testing.T) {
 		"Device: a GPU (sm_90).",
 		"| device | passed |", "a GPU, sm_90, 1 MiB, driver for CUDA 12.4",
 		"| conformance | passed |", "504 passed, 0 failed, 0 skipped",
-		"the losses of 2 steps differ by at most 0 from",
+		"the losses of 2 steps differ by at most 0 from those on cpu", "the losses of 2 steps differ by at most 0 from those on cuda",
+		"| decode of 4 as one kernel | passed |", "tokens/s=9", "| networks as one kernel | passed |",
 		"| PyTorch | left out | 0.0 | there is no python3 |",
 		"| code of the run-time compiler | left out | 0.0 | there is no NVRTC |",
 		`| relu \| f32 | 2000.0 | 1000 GB/s | 50 % |`,
@@ -121,7 +123,9 @@ func TestFails(t *testing.T) {
 		"gpubench":  {"echo no driver >&2; exit 1", "no driver"},
 		"opconform": {"echo '3 failed'; exit 1", "3 failed"},
 		"cuda.test": {"exec sleep 60", "it took longer than"},
-		"digits":    {`for last; do :; done; case "$last" in *cuda) echo 1 1 9 ;; *) echo 1 1 0x1p-1 ;; esac >"$last"`, "a loss differs by 8.5"},
+		"digits":    {`for last; do :; done; case "$last" in *cuda) echo 1 1 9 ;; *) echo 1 1 0x1p-1 ;; esac >"$last"`, "a loss differs by 8.5 from that on cpu"},
+		"charlm":    {`for last; do :; done; case "$last" in *kernel) echo 1 1 0.5001 ;; *) echo 1 1 0x1p-1 ;; esac >"$last"`, "from that on cuda, want at most 0"},
+		"decode":    {`[ "$OPGEN_CUDA_KERNEL" ] && printf 'a|B\n\ntokens/s=9\n' || printf 'a|b\n\ntokens/s=5\n'`, "the texts differ from those of launches: got\na|B\nwant\na|b"},
 	} {
 		scripts := good()
 		scripts[name] = tt.script

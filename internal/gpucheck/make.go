@@ -27,7 +27,7 @@ type maker struct {
 }
 
 // programs are those of the check, by name. The paths are those of their packages.
-var programs = map[string]string{"opconform": "./cmd/opconform", "digits": "./examples/digits", "charlm": "./examples/charlm", "gpubench": "./test/gpubench", "compile": "./runtime/internal/ahead/compile",
+var programs = map[string]string{"opconform": "./cmd/opconform", "digits": "./examples/digits", "charlm": "./examples/charlm", "decode": "./examples/decode", "gpubench": "./test/gpubench", "compile": "./runtime/internal/ahead/compile",
 	"judge": "./test/judge"}
 
 // forms are those in which device code is carried: for architectures, and for others.
