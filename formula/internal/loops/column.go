@@ -7,7 +7,6 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
-	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // columns is an outer reduction. Strips run over an index of the results, so that each lane of a strip
@@ -420,20 +419,8 @@ func (k *unitCompiler[T]) columnWriter(st *rewrite.Statement, v *term.Variable) 
 	a, t := rewrite.AccessOf(st.Left), k.tensors[st.Target]
 	id, add := st.Target, t.Add || st.Add
 	if len(a.Open) == 0 && !a.Offset.Hidden(v) && st.Left.Which == nil {
-		at, f, put := k.value(a.Offset), a.Offset.Factor(v), storageOf[T](t.Type).putReal(add)
-		if t.Type == dtype.F64 && f == 1 && !add {
-			return func(s *state[T], x []float64, n int) { i := at(s); copy(s.mem[id].f64[i:i+n], x[:n]) }
-		}
-		if t.Type == dtype.F32 && f == 1 && !add {
-			return func(s *state[T], x []float64, n int) { i := at(s); simd.Narrow(s.mem[id].f32[i:i+n], x[:n]) }
-		}
-		return func(s *state[T], x []float64, n int) {
-			i, b := at(s), &s.mem[id]
-			for _, y := range x[:n] {
-				put(b, i, y)
-				i += f
-			}
-		}
+		at, f, to := k.value(a.Offset), a.Offset.Factor(v), storageOf[T](t.Type)
+		return func(s *state[T], x []float64, n int) { to.putReals(&s.mem[id], at(s), f, x[:n], add) }
 	}
 	write, place := k.writer(&rewrite.Statement{Target: st.Target, Left: st.Left, Add: st.Add}), k.place(v)
 	return func(s *state[T], x []float64, n int) {

@@ -85,6 +85,16 @@ func TestRowLoop(t *testing.T) {
 		{name: "powers", results: "ark", body: func(x, mean, scale, _ *term.Term) *term.Term { // a row at a time
 			return timesOf(x, &term.Term{Op: term.Power, Kind: term.Real, Args: []*term.Term{term.Sum(timesOf(mean, mean), timesOf(scale, scale)), term.RealNumber(1.5)}})
 		}},
+		{name: "numbers of other rows", results: "ark", body: func(x, mean, scale, _ *term.Term) *term.Term {
+			at := func(of *term.Term, factor, rows int, other *term.Term) *term.Term {
+				read := *of.Read
+				read.Idx = []*term.Term{read.Idx[0], term.Sum(term.Product(term.Number(factor), read.Idx[1]), term.Number(rows))}
+				read.Else = other
+				return elementOf(&read)
+			}
+			row := scale.Read.Idx[1]
+			return term.Sum(timesOf(x, timesOf(at(scale, 1, -1, mean), at(scale, 1, 2, term.Number(3)))), timesOf(at(mean, -1, 4, term.Sum(row, term.Number(1))), row))
+		}},
 		{name: "means of rows", results: "ar", kind: reduction.Mean, wide: true, body: func(x, _, _, _ *term.Term) *term.Term { return x }},
 		{name: "greatest elements of rows", results: "ar", kind: reduction.Max, wide: true, body: func(x, _, _, _ *term.Term) *term.Term { return x }},
 		{name: "means with weights", results: "ar", kind: reduction.Mean, wide: true, body: func(x, _, _, weight *term.Term) *term.Term {

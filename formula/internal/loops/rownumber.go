@@ -49,10 +49,10 @@ func (c *compiler[T]) rowValues() int {
 // rowTerm returns code that computes a real value at consecutive values of index w in one call, with the
 // results of compiler.real. It returns nil for terms that need scalar code.
 func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
-	if n.Kind != term.Real {
+	switch {
+	case n.Kind == term.Boolean:
 		return nil
-	}
-	if !n.Uses(w) {
+	case !n.Uses(w):
 		x := c.real(n)
 		return func(s *state[T], _ int, to []float64) {
 			v := x(s)
@@ -60,6 +60,8 @@ func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
 				to[i] = v
 			}
 		}
+	case n.Kind == term.Integer:
+		return c.rowIntegers(rewrite.Linear(n), w)
 	}
 	switch n.Op {
 	case term.Element:
@@ -82,23 +84,87 @@ func (c *compiler[T]) rowTerm(n *term.Term, w *term.Variable) rowTerm[T] {
 	return nil
 }
 
-// rowElements returns code that loads float32 or float64 elements with a constant stride. It returns nil for
-// other loads.
+// rowIntegers returns code for an integer that is affine in w. It returns nil for others.
+func (c *compiler[T]) rowIntegers(f rewrite.Form, w *term.Variable) rowTerm[T] {
+	if f.Hidden(w) {
+		return nil
+	}
+	x, place, apart := c.value(f), c.place(w), f.Factor(w)
+	return func(s *state[T], first int, to []float64) {
+		s.vars[place] = first
+		v := x(s)
+		for i := range to {
+			to[i] = float64(v + apart*i)
+		}
+	}
+}
+
+// rowElements returns code that loads float32 or float64 elements with a constant stride, or computes what
+// takes the place of those that are out of bounds. It returns nil for other loads.
 func (c *compiler[T]) rowElements(r *term.Read, w *term.Variable) rowTerm[T] {
 	a, t := rewrite.AccessOf(r), c.tensors[r.Tensor].Type
-	if len(a.Open) > 0 || r.Which != nil || len(a.Offset.Rest) > 0 || t != dtype.F32 && t != dtype.F64 {
+	if r.Which != nil || len(a.Offset.Rest) > 0 || t != dtype.F32 && t != dtype.F64 {
 		return nil
 	}
 	at, place, tensor, apart := c.value(a.Offset), c.place(w), r.Tensor, a.Offset.Factor(w)
-	if t == dtype.F32 {
-		return func(s *state[T], first int, to []float64) {
+	load := func(s *state[T], first int, to []float64) {
+		s.vars[place] = first
+		from(to, s.mem[tensor].f32, at(s), apart)
+	}
+	if t == dtype.F64 {
+		load = func(s *state[T], first int, to []float64) {
 			s.vars[place] = first
-			from(to, s.mem[tensor].f32, at(s), apart)
+			from(to, s.mem[tensor].f64, at(s), apart)
 		}
 	}
+	if len(a.Open) == 0 {
+		return load
+	}
+	return c.rowWithin(r, a, w, load)
+}
+
+// rowWithin returns code that calls load for the elements that are in bounds.
+func (c *compiler[T]) rowWithin(r *term.Read, a *rewrite.Access, w *term.Variable, load rowTerm[T]) rowTerm[T] {
+	other := func(_ *state[T], _ int, to []float64) { clear(to) }
+	switch {
+	case r.Else != nil:
+		if other = c.rowTerm(r.Else, w); other == nil {
+			return nil
+		}
+	case !c.lenient:
+		return nil
+	}
+	type test struct {
+		at          func(*state[T]) int // of the first row
+		factor, ext int
+	}
+	var tests []test
+	for _, d := range a.Open {
+		if len(a.Idx[d].Rest) > 0 {
+			return nil
+		}
+		tests = append(tests, test{c.value(a.Idx[d]), a.Idx[d].Factor(w), a.Ext[d]})
+	}
+	place := c.place(w)
 	return func(s *state[T], first int, to []float64) {
 		s.vars[place] = first
-		from(to, s.mem[tensor].f64, at(s), apart)
+		lo, hi := 0, len(to)
+		for _, t := range tests {
+			l, h := within(t.at(s), t.factor, t.ext, len(to))
+			lo, hi = max(lo, l), min(hi, h)
+		}
+		if lo >= hi {
+			lo, hi = len(to), len(to)
+		}
+		if lo > 0 {
+			other(s, first, to[:lo])
+		}
+		if lo < hi {
+			load(s, first+lo, to[lo:hi])
+		}
+		if hi < len(to) {
+			other(s, first+hi, to[hi:])
+		}
 	}
 }
 

@@ -20,6 +20,8 @@ type storage[T simd.Float] interface {
 	integerAt() func(*block[T], int) int
 	// putReal returns code that stores a float64 as an element, or adds it to the element.
 	putReal(add bool) func(*block[T], int, float64)
+	// putReals stores float64s as strided elements, or adds them to the elements.
+	putReals(b *block[T], at, stride int, x []float64, add bool)
 	// putInteger returns code that stores an int as an element, or adds it to the element. Integers wrap
 	// around.
 	putInteger(add bool) func(*block[T], int, int)
@@ -105,6 +107,18 @@ func (s wholes[T, U]) putReal(add bool) func(*block[T], int, float64) {
 		return func(b *block[T], i int, v float64) { *wholeAt[U](b, i) += U(int(v)) }
 	}
 	return func(b *block[T], i int, v float64) { *wholeAt[U](b, i) = U(int(v)) }
+}
+
+func (wholes[T, U]) putReals(b *block[T], at, stride int, x []float64, add bool) {
+	to := wholesIn[U](b)
+	for _, v := range x {
+		if add {
+			to[at] += U(int(v))
+		} else {
+			to[at] = U(int(v))
+		}
+		at += stride
+	}
 }
 
 func (wholes[T, U]) putInteger(add bool) func(*block[T], int, int) {
@@ -198,6 +212,14 @@ func (float32s[T]) putReal(add bool) func(*block[T], int, float64) {
 	return func(b *block[T], i int, v float64) { b.f32[i] = float32(v) }
 }
 
+func (float32s[T]) putReals(b *block[T], at, stride int, x []float64, add bool) {
+	if stride == 1 && !add {
+		simd.Narrow(b.f32[at:at+len(x)], x)
+		return
+	}
+	putReals(b.f32, at, stride, x, add)
+}
+
 func (s float32s[T]) putInteger(add bool) func(*block[T], int, int) { return converting(s, add) }
 
 // float64s is the storage of float64.
@@ -222,6 +244,25 @@ func (float64s[T]) putReal(add bool) func(*block[T], int, float64) {
 		return func(b *block[T], i int, v float64) { b.f64[i] += v }
 	}
 	return func(b *block[T], i int, v float64) { b.f64[i] = v }
+}
+
+func (float64s[T]) putReals(b *block[T], at, stride int, x []float64, add bool) {
+	if stride == 1 && !add {
+		copy(b.f64[at:at+len(x)], x)
+		return
+	}
+	putReals(b.f64, at, stride, x, add)
+}
+
+// putReals stores float64s as strided elements, or adds them to the elements.
+func putReals[U simd.Float](to []U, at, stride int, x []float64, add bool) {
+	for _, v := range x {
+		if add {
+			v += float64(to[at])
+		}
+		to[at] = U(v)
+		at += stride
+	}
 }
 
 func (s float64s[T]) putInteger(add bool) func(*block[T], int, int) { return converting(s, add) }
@@ -258,6 +299,13 @@ func (bools[T]) integerAt() func(*block[T], int) int {
 
 func (bools[T]) putReal(bool) func(*block[T], int, float64) {
 	return func(b *block[T], i int, v float64) { b.bits[i] = v != 0 }
+}
+
+func (bools[T]) putReals(b *block[T], at, stride int, x []float64, _ bool) {
+	for _, v := range x {
+		b.bits[at] = v != 0
+		at += stride
+	}
 }
 
 func (s bools[T]) putInteger(add bool) func(*block[T], int, int) { return converting(s, add) }
