@@ -34,6 +34,7 @@ func TestUnsigned(t *testing.T) {
 		{"s[n] = j[n] % 5", [3]float64{3, 3, 1}},
 		{"s[n] = ceildiv(j[n], 4)", [3]float64{1 << 61, 1, 1<<61 + 1<<9}},
 		{"s[n] = ceildiv(-j[n] - 1, 2)", [3]float64{1 << 62, -2, 1<<62 - 1<<10}}, // of 2^63 - 1: a sum with the divisor wraps
+		{"s[n] = ceildiv(min(n' if n' < n: n'), 2)", [3]float64{1 << 62, 0, 0}},  // of the minimum of nothing
 		{"s[n] = max(n': j[n'])", [3]float64{above, above, above}},
 		{"s[n] = min(n': j[n'])", [3]float64{3, 3, 3}},
 		{"s[n] = max(n' in 0 .. n + 1: j[n'])", [3]float64{half, half, above}},

@@ -161,7 +161,7 @@ func (b *builder) builtin(name string, args []value) (value, error) {
 		if err := b.fits(term.Add, x[0], x[1]); err != nil {
 			return value{}, err
 		}
-		if x[0].Reads() || x[1].Reads() { // of any size: the sum below could wrap
+		if slices.ContainsFunc(x, func(n *term.Term) bool { return n.Reads() || n.Reduces() }) { // of any size: the sum below could wrap
 			up := term.Compare(term.Unequal, term.Arithmetic(term.Modulo, x[0], x[1]), term.Number(0))
 			return value{node: term.Arithmetic(term.Add, term.Arithmetic(term.Quotient, x[0], x[1]), term.Chosen(up, term.Number(1), term.Number(0)))}, nil
 		}
