@@ -285,6 +285,7 @@ var kinds = []kind{
 		"y0[n, k] = $ext(k' in $run: x[n, k']) ; at0[n, k] = {argsort | rank}(k': x[n, k'])[k]",
 		"y0[n, k] = {round | floor | ceil}(x[n, k]) ; is0[n, k] = x[n, k] $cmp u[n]",
 		"y0[n, k] = {x[n, k] | w[n, k]} {+ | - | /} {u[n] | x[n, K - 1 - k]}",
+		"y0[m, n, k] = sum(a < 2 if {mask[n, k] | w[n, k] < 1}: {(w[n, k] * v[k] + a) | (a == 0 ? x[n, k] : w[n, k])} * (cube[m, free[n, k] {+ a | - a}, {free[n, k] | k}] else 0))",
 	}},
 	// Labels that may lie outside of their bound.
 	{name: "exceptions", texts: []string{
@@ -317,8 +318,14 @@ var kinds = []kind{
 		"y0[k] = count(n if #c == k) * {v[k] | limit[]} ; y1[k] = {sum | max}(n if #c == k: u[n])",
 		"y0[m, k] = $fold(n if #c == k: u[n] * z[m, k])",
 	}},
-	// Reads at computed places, between elements.
-	{name: "samples", some: true, texts: []string{
+	// Reads at computed places, between elements, also at places that other indices share.
+	{name: "samples", some: true, once: [][2]string{
+		{"#p", "t0[n, k] = {2 | 3} * w[n, k] ; t1[n, k] = convert(floor(t0[n, k]), 'i64') ; t2[n, k] = convert({floor | round}(2 * x[n, k] + v[k]), 'i64')"},
+		{"#c", "cube[m, t2[n, k] + b, t1[n, k] + a] | cube[t2[n, k] + b, m, t1[n, k] + a] | cube[t1[n, k], t2[n, k] + b, a]"},
+	}, texts: []string{
+		"#p ; y0[m, n, k] = sum(a < 2, b < 2 {if w[n, k] > -0.5 && b <= m | if x[n, k] < 1 | }: (a == 0 ? 1 - (t0[n, k] - t1[n, k]) : t0[n, k] - t1[n, k]) * {(b == 0 ? 0.5 : x[n, k] * v[k]) * | } (#c else {0 | 0.5}) {| * z[m, k]})",
+		"#p ; y0[n, k] = {sum | sum | max | mean}(m, a < 2, b < 2 {if t0[n, k] > -0.5 | }: z[m, k] * {(w[n, k] * v[k] - 0.25) * | } (#c else 0))",
+		"#p ; y0[m, n, k] = (x[max(min(t1[n, k], N - 1), 0), max(min(t2[n, k], K - 1), 0)] * z[m, k] {| + (x[t2[n, k], t1[n, k]] else 0)}) * (1 - w[n, k] * v[k])",
 		"t0[n, k] = floor(2 * w[n, k]) ; t1[n, k] = convert(t0[n, k], 'i64') ; y0[n, k] = sum(a < 2: (v[t1[n, k] + a] else 0) * (a == 0 ? 1 - (2 * w[n, k] - t0[n, k]) : 2 * w[n, k] - t0[n, k]))",
 		"t0[n] = convert(floor(3 * u[n]), 'i64') ; y0[n, k] = (x[{t0[n] | t0[n] + 1}, k] else {0 | v[k]})",
 		"t0[n, k] = convert({round | floor | ceil}({2 | 3} * w[n, k]), 'i64') ; y0[n, k] = {(x[n, t0[n, k]] else 0) | v[t0[n, k] % K] | (x[t0[n, k], k] else 0.5) * u[n]}",

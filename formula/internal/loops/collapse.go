@@ -62,14 +62,15 @@ func (b *bundle) forms(visit func(rewrite.Form)) {
 }
 
 // joinable reports whether two loops can be coalesced: the coefficient of the outer index is that of the
-// inner one times the inner extent, in every affine form, and no range of a reduction uses either index.
+// inner one times the inner extent, in every affine form, and no range of a reduction uses either index. The
+// forms include those in opaque integers, such as the subscripts of their elements.
 func (b *bundle) joinable(outer, inner *term.Variable) bool {
 	n, ok := rewrite.Extent(inner), rewrite.Extent(outer)*rewrite.Extent(inner) > 0 // offsets in tensors without elements say nothing
 	for _, r := range b.folds {
 		ok = ok && !rewrite.Reaches(r, outer) && !rewrite.Reaches(r, inner)
 	}
 	b.forms(func(f rewrite.Form) {
-		ok = ok && f.Factor(outer) == n*f.Factor(inner) && !f.Hidden(outer) && !f.Hidden(inner)
+		ok = ok && f.Factor(outer) == n*f.Factor(inner)
 	})
 	return ok
 }
@@ -92,7 +93,7 @@ func (b *bundle) joinVars(d int) {
 		left := *numbered(s.Left)
 		left.Idx = nil
 		for _, x := range numbered(s.Left).Idx {
-			left.Idx = append(left.Idx, x.Substitute(to))
+			left.Idx = append(left.Idx, flattened(x).Substitute(to))
 		}
 		m.Left = &left
 		if b.folds == nil {
@@ -130,7 +131,7 @@ func (b *bundle) joinFolds() {
 			if ok {
 				n := rewrite.Extent(inner)
 				check := func(f rewrite.Form) {
-					ok = ok && f.Factor(outer) == n*f.Factor(inner) && !f.Hidden(outer) && !f.Hidden(inner)
+					ok = ok && f.Factor(outer) == n*f.Factor(inner)
 				}
 				forms(r.Guard, check)
 				forms(r.Body, check)

@@ -77,7 +77,9 @@ func (z *vectorizer[T]) gathered(n *term.Term, a *rewrite.Access) (reg int, ok b
 	places, uses := z.found(a)
 	o := &gather[T]{tensor: r.Tensor, places: places, one: z.c.reached(r), place: z.at}
 	if same {
-		o.direct, o.spots, o.stretches = z.lookup(a), z.spotsOf(a), stretchesOf(places)
+		if o.spots, o.stretches = z.spotsOf(a), stretchesOf(places); o.spots == nil || r.Else == nil {
+			o.direct = z.lookup(a)
+		}
 	} else {
 		o.get = storageOf[T](z.c.tensors[r.Tensor].Type).realAt()
 	}

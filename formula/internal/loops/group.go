@@ -164,7 +164,7 @@ func (c *compiler[T]) separate(s *rewrite.Statement) int {
 		return 0
 	}
 	for d := len(s.Vars); d > 0; d-- {
-		if len(a.Offset.Rest) == 0 && apart(s.Vars[:d], s.Vars[:d], a.Offset, a.Offset) || ownDimensions(s.Vars[:d], s.Vars[:d], a, a) {
+		if known := a.Affine(); apart(s.Vars[:d], s.Vars[:d], known, known) || ownDimensions(s.Vars[:d], s.Vars[:d], a, a) {
 			return d
 		}
 	}
@@ -172,16 +172,18 @@ func (c *compiler[T]) separate(s *rewrite.Statement) int {
 }
 
 // ownDimensions reports whether each index of v, and the corresponding one of w, is the only index of one
-// dimension of accesses x and y. Different values of the indices then access different elements.
+// dimension of accesses x and y. Different values of the indices then access different elements. Dimensions
+// behind it and before it need not be the same ones in both accesses, but must have as many elements.
 func ownDimensions(v, w []*term.Variable, x, y *rewrite.Access) bool {
 	for i := range v {
 		own := false
-		for d := range x.Idx {
-			if d < len(y.Idx) && len(x.Idx) == len(y.Idx) && slices.Equal(x.Ext, y.Ext) {
-				f := x.Idx[d].Factor(v[i])
-				rest := x.Idx[d].Without(v[i])
-				own = own || f != 0 && f == y.Idx[d].Factor(w[i]) && rest.Constant() && rest.Same(y.Idx[d].Without(w[i]))
+		for d, after := len(x.Idx)-1, 1; d >= 0; d-- {
+			f, rest := x.Idx[d].Factor(v[i]), x.Idx[d].Without(v[i])
+			if f != 0 && rest.Constant() {
+				e := y.Dimension(after, x.Ext[d])
+				own = own || e >= 0 && f == y.Idx[e].Factor(w[i]) && rest.Same(y.Idx[e].Without(w[i]))
 			}
+			after *= x.Ext[d]
 		}
 		if !own {
 			return false
@@ -366,7 +368,7 @@ func (c *compiler[T]) merge(b *bundle, s *rewrite.Statement) bool {
 		s.Lenient != b.statements[0].Lenient || !c.strips(s) || !c.strips(b.statements[0]) {
 		return false
 	}
-	if r != nil && (c.product(s) != nil || c.product(b.statements[0]) != nil || !summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s) ||
+	if r != nil && (len(b.folds) >= mostFolds || c.product(s) != nil || c.product(b.statements[0]) != nil || !summed(r) || !summed(b.folds[0]) || !sameLoops(r, b.folds[0]) || c.conflicts(b, s) ||
 		c.order(s) != c.order(b.statements[0])) {
 		return false
 	}

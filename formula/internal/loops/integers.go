@@ -29,6 +29,7 @@ const (
 	integerTruth                         // z = r, a condition
 	integerConverted                     // z = a real number, converted by the function of
 	integerSelect                        // z = y where r is 0
+	integerWithin                        // z = value where y is not in [lo, hi]
 	integerAbs                           // z = abs(z)
 	integerBinary                        // z = the operation or function of, applied to z and y
 )
@@ -44,6 +45,7 @@ type integerInstruction[T simd.Float] struct {
 	of              *term.Term
 	value           func(*state[T]) int // scalar code that computes of
 	table           []int               // by value of the vectorized index
+	lo, hi          int
 	real            *doubled[T]
 	least, end      float64 // of integerConverted: numbers in [least, end) are converted by truncation
 }
@@ -120,6 +122,8 @@ func (in *integerInstruction[T]) exec(s *state[T], z []int, place int) {
 				z[i] = y[i]
 			}
 		}
+	case integerWithin:
+		outsideTo(z, s.integerStrip(in.y), in.lo, in.hi, in.value(s))
 	case integerAbs:
 		for i, v := range z {
 			z[i] = max(v, -v)
@@ -237,6 +241,8 @@ func (in *integerInstruction[T]) text(p *lister[T], name func(int) string) strin
 			return in.of.String() + ", in f64"
 		case integerSelect:
 			return fmt.Sprintf("%s ? %s : %s", p.register(in.reg), z, name(in.y))
+		case integerWithin:
+			return fmt.Sprintf("%s in %s ? %s : %v", name(in.y), rangeText(in.lo, in.hi), z, in.of)
 		case integerAbs:
 			return "abs(" + z + ")"
 		case integerBinary:

@@ -37,6 +37,8 @@ func TestIntegers(t *testing.T) {
 	whole := func(x *term.Term) *term.Term {
 		return applied(term.Converting(dtype.I32, term.Integer, math.Trunc, bound), x)
 	}
+	within := func(lo int, x *term.Term) *term.Term { return term.Compare(term.AtMost, term.Number(lo), x) }
+	below := func(x *term.Term, hi int) *term.Term { return term.Compare(term.Less, x, term.Number(hi)) }
 	real := func(op term.Op, args ...*term.Term) *term.Term {
 		return &term.Term{Op: op, Kind: term.Real, Args: args}
 	}
@@ -61,6 +63,10 @@ func TestIntegers(t *testing.T) {
 		{applied(term.Min, k, small), "i0 = i32 k@2*i, by 2; i1 = i32 k@i; i0 = min(i0, i1)"},
 		{test, "i0 = r0"},
 		{term.Chosen(test, k, small), "i0 = i32 k@2*i, by 2; i1 = i32 k@i; i0 = r0 ? i0 : i1"},
+		{term.Chosen(term.All(within(0, k), below(k, 20), below(small, -7)), small, term.Number(-1)),
+			"i0 = i32 k@i; i1 = i32 k@2*i, by 2; i0 = i1 in 0 .. 19 ? i0 : -1; i1 = i32 k@i; i0 = i1 in .. -8 ? i0 : -1"},
+		{term.Chosen(term.All(within(3, k), test), i, term.Number(9)), "i0 = integers from i; i1 = i32 k@2*i, by 2; i0 = i1 in 3 .. ? i0 : 9; i1 = 9; i0 = r0 ? i0 : i1"},
+		{term.Chosen(term.All(within(9, k), below(k, 3)), i, term.Number(9)), "i0 = integers from i; i1 = i32 k@2*i, by 2; i0 = i1 in 9 .. 2 ? i0 : 9"},
 		{whole(x), "i0 = convert([i]), in f64"},
 		{whole(quotient), "i0 = convert(floor([i] / 49)), in f64"},
 		{whole(rounded), "i0 = convert(floor([i] * 0.1 + -([i] / 10))), in f64"},

@@ -23,6 +23,13 @@ func (k *unitCompiler[T]) shortLoops(st *rewrite.Statement) unit[T] {
 		first--
 		n *= rewrite.Extent(vars[first])
 	}
+	if first > shared && n < leastFlat {
+		if d := divisorUpTo(rewrite.Extent(vars[first-1]), stripLength/n); d > 1 {
+			st, vars = divided(st, vars, first-1, d)
+			n *= d
+			last++
+		}
+	}
 	if n <= rewrite.Extent(vars[last]) {
 		return nil
 	}
@@ -48,4 +55,25 @@ func (k *unitCompiler[T]) shortLoops(st *rewrite.Statement) unit[T] {
 	b.vars, b.statements = s.Vars, []*rewrite.Statement{s}
 	k.bundle = &b
 	return k.pointwise(v)
+}
+
+// divisorUpTo returns the greatest divisor of n that is at most limit.
+func divisorUpTo(n, limit int) int {
+	d := max(min(n, limit), 1)
+	for n%d != 0 {
+		d--
+	}
+	return d
+}
+
+// divided returns a statement and its loops with two loops in place of loop i, of which the inner one has n
+// iterations.
+func divided(st *rewrite.Statement, vars []*term.Variable, i, n int) (*rewrite.Statement, []*term.Variable) {
+	v := vars[i]
+	high := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(rewrite.Extent(v) / n)}
+	low := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(n)}
+	to := map[*term.Variable]*term.Term{v: term.Sum(term.Product(high.Term(), term.Number(n)), low.Term())}
+	out := st.Mapped(func(x *term.Term) *term.Term { return x.Substitute(to) })
+	out.Vars = slices.Concat(vars[:i], []*term.Variable{high, low}, vars[i+1:])
+	return out, out.Vars
 }

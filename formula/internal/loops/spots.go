@@ -94,6 +94,16 @@ func (d *spot[T]) elements(s *state[T], n int) []int64 {
 	return wholesIn[int64](&s.mem[d.tensor])[d.first(s):][:(n-1)*d.step+1]
 }
 
+// row returns the elements among which elements of one tensor decide, where these are adjacent and so are the
+// elements that decide. It returns nil for other places.
+func (p *spots[T]) row(x []T, at int) []T {
+	a := &p.dims[0]
+	if p.dims[1].tensor >= 0 || p.step != 0 || a.step != 1 || a.factor != 1 || at < 0 || at+a.extent > len(x) {
+		return nil
+	}
+	return x[at : at+a.extent]
+}
+
 // gather loads elements into z, and the value of other where they are out of bounds. The value is computed
 // only if an element is, since it may fail. gather reports whether none is.
 func (p *spots[T]) gather(s *state[T], z, from []T, other *number[T]) bool {
@@ -108,6 +118,19 @@ func (p *spots[T]) gather(s *state[T], z, from []T, other *number[T]) bool {
 	inside := true
 	a, b, at := &p.dims[0], &p.dims[1], p.base(s)
 	x, plus, extent := a.elements(s, len(z)), a.plus(s), uint(a.extent)
+	if row := p.row(from, at); row != nil && plus == 0 {
+		for i, v := range x[:len(z)] {
+			if uint(v) < uint(len(row)) {
+				z[i] = row[v]
+			} else {
+				if inside {
+					value, inside = other.orZero(s), false
+				}
+				z[i] = value
+			}
+		}
+		return inside
+	}
 	if b.tensor < 0 {
 		for i, j := 0, 0; i < len(z); i, j = i+1, j+a.step {
 			if v := int(x[j]); uint(v+plus) < extent {
@@ -145,6 +168,14 @@ func (p *spots[T]) add(s *state[T], z, x, guard []T) {
 	}
 	a, b, at := &p.dims[0], &p.dims[1], p.base(s)
 	first, plus, extent := a.elements(s, len(x)), a.plus(s), uint(a.extent)
+	if row := p.row(z, at); row != nil && plus == 0 && guard == nil {
+		for i, v := range first[:len(x)] {
+			if uint(v) < uint(len(row)) {
+				row[v] += x[i]
+			}
+		}
+		return
+	}
 	var none [1]int64 // a subscript that is always in bounds
 	second, plus2, extent2 := none[:], 0, uint(1)
 	if b.tensor >= 0 {

@@ -406,10 +406,7 @@ func (f *integerCompiler[T]) operation(n *term.Term, k int) bool {
 		if rewrite.Fails(n) {
 			return false // only the selected operand may be evaluated
 		}
-		r := f.register(n.Args[0])
-		f.value(n.Args[1], k)
-		y := f.value(n.Args[2], k+1)
-		f.emit(k, integerInstruction[T]{op: integerSelect, reg: r, y: y})
+		f.chosen(n, k)
 	case term.Apply:
 		convert := n.Func.Has(term.Conversion)
 		switch {

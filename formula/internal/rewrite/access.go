@@ -37,6 +37,32 @@ func AccessOf(r *term.Read) *Access {
 	return a
 }
 
+// Affine returns the row-major number of an element among those with the same subscripts where these are not
+// affine or not proved to be in bounds. Elements with different numbers differ.
+func (a *Access) Affine() (number Form) {
+	after := 1
+	for d, f := range slices.Backward(a.Idx) {
+		if len(f.Rest) == 0 && !slices.Contains(a.Open, d) {
+			number = number.Plus(f, after)
+			after *= a.Ext[d]
+		}
+	}
+	return number
+}
+
+// Dimension returns the number of the dimension with an extent whose neighbors are a distance apart. It
+// returns -1 if there is none.
+func (a *Access) Dimension(distance, extent int) int {
+	after := 1
+	for d := len(a.Ext) - 1; d >= 0 && after <= distance; d-- {
+		if after == distance && a.Ext[d] == extent {
+			return d
+		}
+		after *= a.Ext[d]
+	}
+	return -1
+}
+
 // Reads calls visit for all loads in a value.
 func Reads(n *term.Term, visit func(*term.Read)) {
 	n.Walk(func(m *term.Term) {

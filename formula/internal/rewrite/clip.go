@@ -62,14 +62,14 @@ func clipped(s *Statement) {
 // unbounded removes bounds checks of gathered subscripts from the guard of an accumulation, if the guard
 // checks all subscripts of the target. Loops check such subscripts themselves, and skip elements out of
 // bounds.
-func unbounded(s *Statement) {
+func (z *normalizer) unbounded(s *Statement) {
 	if !s.Add || s.Guard == nil || s.Left.Which != nil || s.Ragged != nil {
 		return
 	}
 	conditions, a := term.Conjuncts(s.Guard), AccessOf(s.Left)
 	looked := false
 	for d, at := range a.Idx {
-		within := at.Bounds()
+		within := Linear(z.ranged(s.Left.Idx[d])).Bounds()
 		for _, check := range []struct {
 			needless bool
 			of       Form // at most 0 in bounds

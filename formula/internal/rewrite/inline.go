@@ -194,7 +194,22 @@ func (z *normalizer) few(s *program.Statement) bool {
 // cheap to recompute.
 func (z *normalizer) cheap(statements []*program.Statement, i int) bool {
 	s := statements[i]
-	return (s.Value.Op == term.Constant || z.few(s)) && z.alone(statements, i)
+	return (s.Value.Op == term.Constant || z.few(s) || z.moved(statements, i)) && z.alone(statements, i)
+}
+
+// moved reports whether the value of statement i is an integer of a tensor plus indices, such as the place
+// beside one that a tensor gives. What reads it adds the indices itself.
+func (z *normalizer) moved(statements []*program.Statement, i int) bool {
+	s := statements[i]
+	if t := z.tensors[s.Target].Type; s.Value.Kind != term.Integer || t != dtype.Invalid && t != dtype.I64 || len(z.outer) > 0 {
+		return false
+	}
+	f := Linear(s.Value)
+	if len(f.Rest) != 1 || f.Rest[0].Of.Op != term.Element || z.p.Unsigned(s.Value) {
+		return false
+	}
+	r := f.Rest[0].Of.Read
+	return r.Which == nil && r.Else == nil && len(AccessOf(r).Open) == 0 && z.stays(statements, i)
 }
 
 // alone reports whether statement i is the only definition of a temporary, and defines all of its elements.

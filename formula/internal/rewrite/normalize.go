@@ -98,6 +98,7 @@ func (z *normalizer) normalize(statements []*program.Statement) error {
 		}
 	}
 	if !z.whole {
+		z.places()
 		z.cut()
 	}
 	for _, s := range z.out {
@@ -145,7 +146,7 @@ func (z *normalizer) fromZero(n *Statement) (err error) {
 	if ranges, err = z.shift(n); err == nil {
 		n.Value, n.Guard = densities(settled(z.held(n.Value))), term.All(ranges, settled(z.held(n.Guard)))
 		if !z.whole {
-			unbounded(n)
+			z.unbounded(n)
 		}
 	}
 	return err

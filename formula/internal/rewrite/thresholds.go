@@ -53,3 +53,8 @@ const mostRange = 1 << 24
 // mostInWindow is the maximum size of a window around ranges whose lower bound is constant: most of the
 // window might lie outside of the range.
 const mostInWindow = 16
+
+// leastShared is the minimum number of iterations that share a place for which the place is computed before
+// them, leastPlaces the minimum number of places that are computed less, and leastSteps the minimum number of
+// operations of what else is.
+const leastShared, leastPlaces, leastSteps = 2, 32, 2
