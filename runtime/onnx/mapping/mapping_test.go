@@ -77,7 +77,11 @@ func TestErrors(t *testing.T) {
 		"axes([3], 3)": "want an axis between -3 and 2, got 3", "element_type(8)": "want the number of an element type", "slices(3, 0, 1, 0)": "want a step other than 0",
 		"broadcast([2], [3])": "want shapes of which one is repeated", "[1, 2] + [1, 2, 3]": "want lists of one length", "put(b, [7], [1])": "want a place in", "min([])": "at least one number",
 		"f ? 1 : 2": "want true or false", "[s, 1]": "want a number, got same", "reshaped([2], [1, 0], false)": "want an extent that 0 keeps",
-		"window_pads([4], [3], [0], [1], none, 'SAME_UPPER', false)": "want strides of at least 1",
+		"window_pads([4], [3], [0], [1], none, 'SAME_UPPER', false)": "want strides and dilations of at least 1, got [0] and [1]",
+		"window_pads([4], [3], [1], [0], none, none, false)":         "want strides and dilations of at least 1, got [1] and [0]",
+		"window_pads([4], [3], [1], [1], [1], none, false)":          "want 2 pads, got [1]",
+		"window_pads([4], [3], [1], [1], [1, 1, 1], none, false)":    "want 2 pads, got [1 1 1]",
+		"window_pads([4], [3], [1], [1], none, 'SAME', false)":       "want auto_pad to be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got SAME",
 	} {
 		if got, err := eval(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, %v, want an error with %q", text, got, err, want)

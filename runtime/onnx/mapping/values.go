@@ -232,7 +232,11 @@ func windowPads(a []any) any {
 	n := len(extents)
 	out := make([]int, 2*n)
 	if a[4] != nil {
-		copy(out, integers(a[4]))
+		pads := integers(a[4])
+		if len(pads) > 0 && len(pads) != len(out) {
+			return fail("want %d pads, got %v", len(out), pads)
+		}
+		copy(out, pads)
 	}
 	auto, _ := a[5].(string)
 	if len(kernel) != n || len(strides) != n || len(dilations) != n {
@@ -241,8 +245,8 @@ func windowPads(a []any) any {
 	for i := range n {
 		size := (kernel[i]-1)*dilations[i] + 1
 		stride := strides[i]
-		if stride < 1 {
-			return fail("want strides of at least 1, got %v", strides)
+		if stride < 1 || dilations[i] < 1 {
+			return fail("want strides and dilations of at least 1, got %v and %v", strides, dilations)
 		}
 		switch auto {
 		case "VALID":
@@ -254,6 +258,9 @@ func windowPads(a []any) any {
 				out[i], out[n+i] = out[n+i], out[i]
 			}
 		default:
+			if auto != "" && auto != "NOTSET" {
+				return fail("want auto_pad to be NOTSET, VALID, SAME_UPPER or SAME_LOWER, got %s", auto)
+			}
 			if !truth(a[6]) {
 				continue
 			}
