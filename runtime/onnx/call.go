@@ -123,7 +123,7 @@ func (b *builder) computed(c *call) ([]*value, error) {
 			return outs, nil
 		}
 	}
-	if b.variables != nil && c.stored == nil && !slices.ContainsFunc(c.inputs, func(v *value) bool { return v != nil && !v.constant() }) {
+	if b.variables != nil && b.inserting == 0 && c.stored == nil && !slices.ContainsFunc(c.inputs, func(v *value) bool { return v != nil && !v.constant() }) {
 		l := &later{call: c, row: rowOf(c)}
 		if l.row > maxRow {
 			return nil, c.refused(fmt.Sprintf("want at most %d nodes of constants behind each other", maxRow), nil)
@@ -136,7 +136,7 @@ func (b *builder) computed(c *call) ([]*value, error) {
 	return b.mapped(c)
 }
 
-// compute inserts a node of constants into a graph of constants.
+// compute inserts a node of constants into a graph of constants, or into one that computes them in each run.
 func (b *builder) compute(l *later) error {
 	outs, err := b.mapped(l.call)
 	if err != nil {
@@ -144,7 +144,14 @@ func (b *builder) compute(l *later) error {
 	}
 	for i, v := range l.values {
 		if i < len(outs) && outs[i] != nil {
-			b.tensors[v], v.counted = outs[i].tensor, outs[i].counted
+			if b.variables != nil && outs[i].counted {
+				// What reads the rows of a constant expects that all of them count.
+				return l.call.refused(fmt.Sprintf("want extents that are known when the graph is built, got %s, of which a run decides how many rows there are", v.name), nil)
+			}
+			if b.tensors[v], err = b.tensorOf(outs[i]); err != nil {
+				return err
+			}
+			v.counted = outs[i].counted
 		}
 	}
 	return nil

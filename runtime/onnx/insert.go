@@ -2,6 +2,7 @@ package onnx
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"maps"
 	"slices"
@@ -45,6 +46,16 @@ type Option func(*builder)
 // branch depends.
 func Known(input string, value safetensors.Tensor) Option {
 	return func(b *builder) { b.given[input] = &value }
+}
+
+// Computed names constants that nodes compute in each run, as far as other nodes give them, rather than
+// Insert once: such as those that follow from extents of inputs, which another caller chooses otherwise.
+func Computed(names ...string) Option {
+	return func(b *builder) {
+		for _, name := range names {
+			b.computing[name] = true
+		}
+	}
 }
 
 // Insert adds the network to a graph. Inputs are tensors of the graph, by the names of the model's inputs:
@@ -226,10 +237,12 @@ type builder struct {
 	origins   map[*graph.Node]Origin
 	// initializers holds the names of the tensors of the file.
 	initializers map[string]bool
+	computing    map[string]bool // names of constants that nodes compute in each run
+	inserting    int             // how many of them are inserted, of which one reads the other
 }
 
 func newBuilder(f *folder, g *graph.Graph) *builder {
-	return &builder{m: f.m, g: g, fold: f, given: map[string]*safetensors.Tensor{}, tensors: map[*value]graph.Tensor{}, names: map[string]bool{}, origins: map[*graph.Node]Origin{}}
+	return &builder{m: f.m, g: g, fold: f, given: map[string]*safetensors.Tensor{}, tensors: map[*value]graph.Tensor{}, names: map[string]bool{}, origins: map[*graph.Node]Origin{}, computing: map[string]bool{}}
 }
 
 // bound returns the value of a tensor of the builder's graph.
@@ -318,6 +331,15 @@ func (b *builder) tensorOf(v *value) (graph.Tensor, error) {
 	case b.variables == nil:
 		t = b.g.Input(fmt.Sprintf("constant %d", len(b.fed)), v.data.Type, v.data.Shape...)
 		b.fed[t.Name()] = v.data
+	case b.computing[v.name] && v.later != nil && !isNumber(v):
+		b.inserting++
+		err = b.compute(v.later)
+		b.inserting--
+		t = b.tensors[v]
+	case b.computing[v.name] && isNumbers(v):
+		b.inserting++
+		t, err = b.numbers(v)
+		b.inserting--
 	default:
 		if err = b.fold.value(v); err == nil {
 			t, err = b.variable(v)
@@ -334,6 +356,51 @@ func (b *builder) tensorOf(v *value) (graph.Tensor, error) {
 	}
 	b.tensors[v] = t
 	return t, nil
+}
+
+// isNumber reports whether a constant is an integer whose value is known, and isNumbers whether it is a list
+// of some of them, or one.
+func isNumber(v *value) bool { return isNumbers(v) && len(v.data.Shape) == 0 }
+func isNumbers(v *value) bool {
+	if v.data == nil || v.data.Type != dtype.I64 || len(v.data.Shape) > 1 || len(v.data.Data) == 0 || len(v.data.Data) > 8*maxNumbers {
+		return false
+	}
+	for i := 0; i < len(v.data.Data); i += 8 {
+		// Attributes of numbers hold larger integers inexactly.
+		if n := int64(binary.LittleEndian.Uint64(v.data.Data[i:])); n <= -1<<53 || n >= 1<<53 {
+			return false
+		}
+	}
+	return true
+}
+
+// maxNumbers bounds the length of a list of which nodes compute each integer.
+const maxNumbers = 16
+
+// numbers inserts nodes that compute integers, from attributes of their own.
+func (b *builder) numbers(v *value) (graph.Tensor, error) {
+	c := &call{node: &onnxpb.NodeProto{Name: new(v.name)}}
+	one := constant("", integersOf([]int{}, 1))
+	var parts []*value
+	for i := 0; i < len(v.data.Data); i += 8 {
+		n := int(binary.LittleEndian.Uint64(v.data.Data[i:]))
+		part, err := b.insert(c, "Range", nil, constant("", integersOf([]int{}, n)), constant("", integersOf([]int{}, n+1)), one)
+		if err != nil {
+			return graph.Tensor{}, err
+		}
+		parts = append(parts, part)
+	}
+	all, err := parts[0], error(nil)
+	switch {
+	case len(v.data.Shape) == 0:
+		all, err = b.insert(c, "Reshape", nil, all, constant("", integersOf([]int{0})))
+	case len(parts) > 1:
+		all, err = b.insert(c, "Concat", map[string]any{"axis": 0}, parts...)
+	}
+	if err != nil {
+		return graph.Tensor{}, err
+	}
+	return b.tensorOf(all)
 }
 
 // variable adds a variable of the graph with the elements of a constant. Truth values are stored as integers.

@@ -36,6 +36,8 @@ type builder struct {
 	dims    [][]int // for each input and axis: the extent, or -1-i for symbol i
 	symbols []symbol
 	builds  []build
+	// computed names constants that depend on extents.
+	computed []string
 }
 
 // newBuilder finds the extents of the inputs that are open. Those that are given are those of the first
@@ -108,7 +110,7 @@ func (b *builder) build(extents []int) (build, error) {
 	if err := g.Err(); err != nil {
 		return out, err
 	}
-	var opts []onnx.Option
+	opts := []onnx.Option{onnx.Computed(b.computed...)}
 	for name, v := range b.known {
 		opts = append(opts, onnx.Known(name, v))
 	}
@@ -205,7 +207,46 @@ func (b *builder) all(fixed bool) error {
 		}
 	}
 	b.builds = builds
+	b.compute(seen)
 	return b.alike()
+}
+
+// compute builds the network so that nodes compute the constants that depend on extents, as far as they can.
+func (b *builder) compute(extents [][]int) {
+	for range maxRounds {
+		names := b.different()
+		if len(names) == 0 {
+			return
+		}
+		before, builds := b.computed, b.builds
+		b.computed = append(slices.Clone(before), names...)
+		b.builds = nil
+		for _, e := range extents {
+			c, err := b.build(e)
+			if err != nil {
+				b.computed, b.builds = before, builds // the writer names the constant
+				return
+			}
+			b.builds = append(b.builds, c)
+		}
+	}
+}
+
+// maxRounds bounds how often constants are found on which others that nodes compute depend.
+const maxRounds = 16
+
+// different returns the names of constants that depend on extents, and that nodes may compute.
+func (b *builder) different() (names []string) {
+	for _, n := range b.builds[0].nodes {
+		o := b.builds[0].network.Origins[n]
+		if o.Op != "" || slices.Contains(b.computed, o.Name) || slices.Contains(names, o.Name) {
+			continue
+		}
+		if v, _ := variableOf(n); v.Valid() && !b.same(v.Name()) {
+			names = append(names, o.Name)
+		}
+	}
+	return names
 }
 
 // maxSymbols bounds the extents that callers choose, since the network is built several times for each.

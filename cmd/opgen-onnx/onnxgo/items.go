@@ -3,6 +3,7 @@ package onnxgo
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"path"
 	"reflect"
 	"slices"
@@ -349,14 +350,21 @@ func (w *writer) call(i int) error {
 	return nil
 }
 
-// attribute writes the value of an attribute. Integers may depend on extents.
+// attribute writes the value of an attribute. Integers may depend on extents, also where a number with a
+// point holds them.
 func (w *writer) attribute(i int, a *attribute) ([]piece, error) {
 	first := &w.builds[0]
 	var rows [][]int // by build
-	list := false
+	list, differs := false, false
+	fieldOf := func(b build) reflect.Value { return reflect.ValueOf(b.nodes[i].Attrs).FieldByName(a.field) }
+	real := a.value.Kind() == reflect.Float64 && slices.ContainsFunc(w.builds, func(b build) bool { return !fieldOf(b).Equal(a.value) })
 	for _, b := range w.builds {
-		f := reflect.ValueOf(b.nodes[i].Attrs).FieldByName(a.field)
+		f := fieldOf(b)
 		switch x := f.Interface().(type) {
+		case float64:
+			if real && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+				rows = append(rows, []int{int(x)})
+			}
 		case int:
 			rows = append(rows, []int{x})
 		case attr.Opt[int]:
@@ -367,9 +375,10 @@ func (w *writer) attribute(i int, a *attribute) ([]piece, error) {
 			list = true
 			rows = append(rows, x.Values())
 		}
-		if !reflect.DeepEqual(f.Interface(), a.value.Interface()) && (len(rows) == 0 || len(rows[len(rows)-1]) != len(rows[0])) {
-			return nil, w.refuse(first, i, fmt.Sprintf("the attribute %s depends on the extents of inputs", a.name))
-		}
+		differs = differs || !reflect.DeepEqual(f.Interface(), a.value.Interface())
+	}
+	if differs && (len(rows) != len(w.builds) || slices.ContainsFunc(rows, func(r []int) bool { return len(r) != len(rows[0]) })) {
+		return nil, w.refuse(first, i, fmt.Sprintf("the attribute %s depends on the extents of inputs", a.name))
 	}
 	if len(rows) != len(w.builds) {
 		v, err := w.value(a.value)
@@ -396,6 +405,9 @@ func (w *writer) attribute(i int, a *attribute) ([]piece, error) {
 			return nil, w.refuse(first, i, fmt.Sprintf("the attribute %s depends on the extents of inputs in another way than by products, sums and divisions: it is %v", a.name, values))
 		}
 		parts = append(parts, w.extent(i, e, a.name))
+	}
+	if real {
+		return slices.Concat([]piece{say("float64(")}, parts[0], []piece{say(")")}), nil
 	}
 	if !list {
 		return parts[0], nil

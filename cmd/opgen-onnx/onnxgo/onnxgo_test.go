@@ -182,8 +182,13 @@ func TestRefused(t *testing.T) {
 		name, want string
 		nodes      []*onnxpb.NodeProto
 	}{
-		{"a constant", `onnx: Constant of version 17, node "floats": a constant depends on the extents of inputs; fixed extents have no such difference`, []*onnxpb.NodeProto{
-			node("Shape", "x -> shape"), node("Gather", "shape zero -> n"), node("Range", "zero n one -> numbers"), node("Cast", "numbers -> floats", integer("to", 1)), node("Add", "x floats -> y")}},
+		{"a constant", `onnx: Constant of version 17, node "places": a constant depends on the extents of inputs; fixed extents have no such difference`, []*onnxpb.NodeProto{
+			node("Shape", "x -> shape"), node("Expand", "one shape -> ones"), node("NonZero", "ones -> places"), node("Cast", "places -> floats", integer("to", 1)), node("Add", "x floats -> y")}},
+		{"a fraction", `onnx: Range of version 17, node "node of numbers": the attribute start depends on the extents of inputs; fixed extents have no such difference`, []*onnxpb.NodeProto{
+			node("Shape", "x -> shape"), node("Gather", "shape zero -> n"), node("Cast", "n -> number", integer("to", 1)), node("Cast", "most -> five", integer("to", 1)), node("Cast", "one -> step", integer("to", 1)),
+			node("Div", "number five -> part"), node("Add", "part five -> end"), node("Range", "part end step -> numbers"), node("Concat", "x numbers -> y", integer("axis", 0))}},
+		{"a count of rows", `onnx: Constant of version 17, node "kept": a constant depends on the extents of inputs; fixed extents have no such difference`, []*onnxpb.NodeProto{
+			node("Shape", "x -> shape"), node("Gather", "shape zero -> n"), node("Range", "zero n one -> numbers"), node("Unique", "numbers -> kept"), node("Cast", "kept -> floats", integer("to", 1)), node("Add", "x floats -> y")}},
 		{"no operator", `onnx: Loud of version 17, node "node of y": the catalogue has no such operator`, []*onnxpb.NodeProto{node("Loud", "x -> y")}},
 	}
 	for _, tt := range tests {
@@ -193,6 +198,33 @@ func TestRefused(t *testing.T) {
 				t.Errorf("got %v, want %s", err, tt.want)
 			}
 		})
+	}
+}
+
+// TestComputed writes nodes for constants that depend on extents: numbers up to an extent, filled tensors,
+// parameters that are repeated, and extents themselves.
+func TestComputed(t *testing.T) {
+	x, y := []*onnxpb.ValueInfoProto{port("x", "length", 3)}, []*onnxpb.ValueInfoProto{port("y")}
+	stored := []*onnxpb.TensorProto{integers("zero", []int64{}, 0), integers("one", []int64{}, 1), integers("list", []int64{1}, 0), weights("token", 1, 3), integers("axis", []int64{1}, 1)}
+	count := []*onnxpb.NodeProto{node("Shape", "x -> shape"), node("Gather", "shape zero -> n")}
+	for name, c := range map[string]struct {
+		line  string
+		nodes []*onnxpb.NodeProto
+	}{
+		"numbers": {"sequence.Apply(g, sequence.Defaults(0, length).WithDataType(dtype.I64))", []*onnxpb.NodeProto{
+			node("Range", "zero n one -> numbers"), node("Cast", "numbers -> floats", integer("to", 1)), node("Unsqueeze", "floats axis -> column"), node("Add", "x column -> y")}},
+		"filled":   {"full.Apply(g, full.Defaults(attr.ListOf(length, 3)).WithValue(0).WithDataType(dtype.F32))", []*onnxpb.NodeProto{node("ConstantOfShape", "shape -> zeros"), node("Concat", "x zeros -> y", integer("axis", 0))}},
+		"repeated": {`broadcast.Apply(g, broadcast.Defaults(attr.ListOf(length, 3)), parameter(g, "token", dtype.F32, 1, 3))`, []*onnxpb.NodeProto{node("Expand", "token shape -> tokens"), node("Concat", "x tokens -> y", integer("axis", 0))}},
+		"extents":  {"sequence.Apply(g, sequence.Defaults(float64(length), 1).WithDataType(dtype.I64))", []*onnxpb.NodeProto{node("Cast", "n -> number", integer("to", 1)), node("Div", "x number -> y")}},
+	} {
+		files, err := write(t, &onnxpb.GraphProto{Input: x, Output: y, Node: append(slices.Clone(count), c.nodes...), Initializer: stored}, Options{})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if !strings.Contains(files["net.go"], c.line) {
+			t.Errorf("%s: want the line %s, got %s", name, c.line, files["net.go"])
+		}
 	}
 }
 
