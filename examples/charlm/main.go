@@ -22,11 +22,14 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/engines"
+	"github.com/opgen/opgen/examples/internal/moves"
 	"github.com/opgen/opgen/examples/internal/onnxfile"
 	"github.com/opgen/opgen/examples/internal/opticks"
 	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
+	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/mesh"
+	"github.com/opgen/opgen/runtime/mesh/search"
 	"github.com/opgen/opgen/runtime/mpi"
 )
 
@@ -39,6 +42,8 @@ type options struct {
 	// strategy is a file that says how tensors are divided among devices.
 	strategy string
 	mesh     *mesh.Strategy // what it says, or nil
+	// search is for how many devices a strategy is sought, or 0.
+	search int
 	// The sizes of the network, and of a batch.
 	context, width, heads, groups, layers, batch int
 	// Training: the number of steps, the greatest learning rate, and what else changes gradients and weights.
@@ -67,6 +72,7 @@ func (o *options) register(f *flag.FlagSet) {
 	f.StringVar(&o.engine, "engine", "cpu", "what runs the programs: cpu; cuda, a GPU; or auto, a GPU if there is one")
 	f.IntVar(&o.devices, "devices", 1, "among how many devices each batch is divided; all have memory of this machine, or of that of their rank")
 	f.StringVar(&o.strategy, "strategy", "", "divide tensors among devices as this `file` says, in place of -devices")
+	f.IntVar(&o.search, "search", 0, "find the strategy that is predicted to be the fastest for this many `devices`, and write it to the file of -strategy first")
 	f.BoolVar(&o.mpi, "mpi", false, "run as a rank of MPI, under mpiexec; -devices are those of all ranks together, and the losses do not depend on the number of ranks")
 	f.IntVar(&o.context, "context", 32, "how many characters a prediction may depend on")
 	f.IntVar(&o.width, "width", 128, "features of a character")
@@ -109,6 +115,7 @@ func (o *options) check() error {
 		{o.context < 1 || o.width < 1 || o.heads < 1 || o.layers < 0 || o.batch < 1, "-context, -width, -heads and -batch of at least 1 and no negative -layers"},
 		{o.devices < 1 || o.devices > o.batch, "-devices of at least 1 and at most -batch"},
 		{o.strategy != "" && o.devices != 1, "either -devices or -strategy"},
+		{o.search < 0 || o.search > 0 && (o.strategy == "" || o.mpi), "no negative -search, and with it a -strategy and no -mpi"},
 		{o.mpi && o.engine != "cpu", "-engine cpu with -mpi"},
 		{o.heads > 0 && o.width%o.heads != 0, "-width that -heads divides"},
 		{o.groups < 0 || o.groups > 0 && rotaryOf(o.sizes(&opticks.Corpus{Alphabet: []rune{' '}})).Check() != nil, "no negative -groups, -heads that they divide, and a -width that twice the heads divide"},
@@ -148,6 +155,33 @@ func (o *options) fixed() map[string]string {
 // sizes returns the sizes of the network for a text.
 func (o *options) sizes(c *opticks.Corpus) sizes {
 	return sizes{alphabet: len(c.Alphabet), context: o.context, width: o.width, heads: o.heads, groups: o.groups, layers: o.layers, dropout: o.dropout}
+}
+
+// ranked is about what ranks on the processors of one machine do, as docs/ranks.md says.
+var ranked = search.Machine{Rate: 40e9, Bandwidth: 10e9, Link: 2e9, Latency: 50e-6}
+
+// find writes the strategy that is predicted to be the fastest, if one is sought.
+func (o *options) find(c *opticks.Corpus, w io.Writer) error {
+	if o.search == 0 {
+		return nil
+	}
+	n := newNetwork(o.sizes(c), o.batch, o.seed, 0)
+	var watched []graph.Tensor
+	p, err := graph.Training(n.graph, n.loss, o.optimizer(&watched))
+	if err != nil {
+		return err
+	}
+	tried := 0
+	best, err := search.Best(p, search.Config{Devices: o.search, Machine: ranked, Moves: moves.Parts, Each: func(*search.Found) { tried++ }})
+	if err != nil {
+		return err
+	}
+	text, err := best.Strategy.Encode()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "of %d strategies for %d devices, the fastest is predicted to take %v\n", tried, o.search, best)
+	return os.WriteFile(o.strategy, text, 0o666)
 }
 
 // divide reads the strategy, if there is one. The number of devices is that of its mesh.
@@ -209,6 +243,9 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	prompt, err := c.Encode(o.prompt)
 	if err != nil {
 		return fmt.Errorf("the prompt: %w", err)
+	}
+	if err := o.find(c, w); err != nil {
+		return err
 	}
 	if err := o.divide(); err != nil {
 		return err

@@ -174,6 +174,29 @@ func TestStrategy(t *testing.T) {
 	}
 }
 
+// TestSearch finds a strategy for two devices, and trains by it: the losses are near those of one device.
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var all [][]float64
+	for i, flags := range [][]string{{"-devices", "1"}, {"-search", "2", "-strategy", filepath.Join(dir, "found.toml")}} {
+		var out bytes.Buffer
+		o := small(t, append(flags, "-steps", "3", "-curve", filepath.Join(dir, strconv.Itoa(i)))...)
+		if err := run(t.Context(), o, &out); err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 && !strings.Contains(out.String(), " strategies for 2 devices, the fastest is predicted to take ") {
+			t.Errorf("got %s", &out)
+		}
+		all = append(all, curveOf(t, o.curve))
+	}
+	for step, loss := range all[0] {
+		if d := math.Abs(all[1][step] - loss); !(d <= 1e-4) {
+			t.Errorf("step %d: the loss is %v, on one device %v", step+1, all[1][step], loss)
+		}
+	}
+}
+
 // TestRun trains a small network, with one worker, with two, and in tiles: the losses are the same, and fall.
 // It checks what is printed and written.
 func TestRun(t *testing.T) {
@@ -341,21 +364,22 @@ func TestResume(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*options){
-		"-workers of at least 1":          func(o *options) { o.workers = 0 },
-		"-engine of auto, cpu, cuda":      func(o *options) { o.engine = "tpu" },
-		"-context, -width":                func(o *options) { o.context = 0 },
-		"either -devices or -strategy":    func(o *options) { o.devices, o.strategy = 2, "a" },
-		"-width that -heads divides":      func(o *options) { o.heads = 3 },
-		"-steps of at least 1":            func(o *options) { o.steps = 0 },
-		"-steps of at least 1 with -ch":   func(o *options) { o.steps, o.load, o.chart = 0, "a", "b" },
-		"no negative -rate":               func(o *options) { o.rate = math.NaN() },
-		"-dropout of at least 0":          func(o *options) { o.dropout = 1 },
-		"-recorded of at least 1":         func(o *options) { o.recorded = 0 },
-		"-every of at least 1":            func(o *options) { o.every = 0 },
-		"-checkpoint with -resume":        func(o *options) { o.resume = true },
-		"either -load or -resume":         func(o *options) { o.resume, o.checkpoints, o.load = true, "a", "b" },
-		"no negative -sample":             func(o *options) { o.temperature = -1 },
-		"a -prompt, which the sample fol": func(o *options) { o.sample, o.prompt = 1, "" },
+		"-workers of at least 1":           func(o *options) { o.workers = 0 },
+		"-engine of auto, cpu, cuda":       func(o *options) { o.engine = "tpu" },
+		"-context, -width":                 func(o *options) { o.context = 0 },
+		"either -devices or -strategy":     func(o *options) { o.devices, o.strategy = 2, "a" },
+		"no negative -search, and with it": func(o *options) { o.search = 2 },
+		"-width that -heads divides":       func(o *options) { o.heads = 3 },
+		"-steps of at least 1":             func(o *options) { o.steps = 0 },
+		"-steps of at least 1 with -ch":    func(o *options) { o.steps, o.load, o.chart = 0, "a", "b" },
+		"no negative -rate":                func(o *options) { o.rate = math.NaN() },
+		"-dropout of at least 0":           func(o *options) { o.dropout = 1 },
+		"-recorded of at least 1":          func(o *options) { o.recorded = 0 },
+		"-every of at least 1":             func(o *options) { o.every = 0 },
+		"-checkpoint with -resume":         func(o *options) { o.resume = true },
+		"either -load or -resume":          func(o *options) { o.resume, o.checkpoints, o.load = true, "a", "b" },
+		"no negative -sample":              func(o *options) { o.temperature = -1 },
+		"a -prompt, which the sample fol":  func(o *options) { o.sample, o.prompt = 1, "" },
 	} {
 		o := small(t)
 		change(&o)

@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
@@ -98,6 +99,48 @@ func Parse(name string, text []byte) (*Strategy, error) {
 		return nil, fmt.Errorf("%s: want the tables mesh, divide, read and pipeline, got %s", name, unknown[0])
 	}
 	return s, s.check()
+}
+
+// Encode returns the strategy as a file that Parse reads.
+func (s *Strategy) Encode() ([]byte, error) {
+	file := map[string]any{}
+	put := func(table, key string, name string, value any) {
+		if file[table] == nil {
+			file[table] = map[string]any{}
+		}
+		if name == "" {
+			file[table].(map[string]any)[key] = value
+			return
+		}
+		of, ok := file[table].(map[string]any)[key].(map[string]any)
+		if !ok {
+			of = map[string]any{}
+			file[table].(map[string]any)[key] = of
+		}
+		of[name] = value
+	}
+	for _, a := range s.Mesh {
+		put("mesh", a.Name, "", a.Size)
+	}
+	for _, r := range s.Rules {
+		put(map[bool]string{false: "divide", true: "read"}[r.Read], r.Tensor, strconv.Itoa(r.Dim), r.Axis)
+	}
+	if p := s.Pipeline; p != nil {
+		stages := []string{}
+		for _, stage := range p.Stages {
+			stages = append(stages, stage.Node)
+		}
+		put("pipeline", "stages", "", stages)
+		put("pipeline", "micro_batches", "", p.Batches)
+		for _, r := range p.Cut {
+			put("pipeline", "cut", r.Tensor, r.Dim)
+		}
+	}
+	var out bytes.Buffer
+	e := toml.NewEncoder(&out)
+	e.Indent = ""
+	err := e.Encode(file)
+	return out.Bytes(), err
 }
 
 // located returns an error of the decoder with the place in the file.

@@ -7,17 +7,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/opgen/opgen/runtime/simulate"
+	"github.com/opgen/opgen/runtime/mesh/search"
 )
 
 // small is a transformer that is planned within a second.
 var small = sizes{layers: 2, width: 16, heads: 4, context: 8, tokens: 24, texts: 1, stages: 2, batches: 2, data: 2, model: 2}
 
 // fast is a machine on which only messages take time: a second each, and one for each MiB.
-var fast = machine{simulate.Machine{Rate: math.Inf(1), Bandwidth: math.Inf(1)}, 1 << 20, 1}
+var fast = search.Machine{Rate: math.Inf(1), Bandwidth: math.Inf(1), Link: 1 << 20, Latency: 1}
 
 // figures runs report and reads the numbers of its lines.
-func figures(t *testing.T, s sizes, m machine) (ranks, tasks, messages int, step, work, talk, least float64) {
+func figures(t *testing.T, s sizes, m search.Machine) (ranks, tasks, messages int, step, work, talk, least float64) {
 	t.Helper()
 	var out bytes.Buffer
 	if err := report(&out, s, m); err != nil {
@@ -42,7 +42,7 @@ func figures(t *testing.T, s sizes, m machine) (ranks, tasks, messages int, step
 func TestAlone(t *testing.T) {
 	s := small
 	s.stages, s.batches, s.data, s.model = 1, 1, 1, 1
-	m := machine{simulate.Machine{Rate: 1e6, Bandwidth: 1e6}, 1, 1}
+	m := search.Machine{Rate: 1e6, Bandwidth: 1e6, Link: 1, Latency: 1}
 	ranks, _, messages, step, work, talk, least := figures(t, s, m)
 	if ranks != 1 || messages != 0 || talk != 0 || work != 100 || least < 10 || !(math.Abs(step/least-1) <= 0.02) {
 		t.Errorf("%d ranks, %d messages, %g ms, %g of it work and %g messages, %g ms by the roofline", ranks, messages, step, work, talk, least)
