@@ -285,7 +285,7 @@ editor:
 onnx-runtime:
 	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/onnx
 
-# onnx-speed times networks beside ONNX Runtime, with 1 and 2 threads. OPGEN_ONNX is a folder with further networks.
+# onnx-speed compares times and memory of networks with those of ONNX Runtime, with 1 and 2 threads. OPGEN_ONNX is a folder with further networks.
 onnx-speed:
 	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/onnx -run '^$$' -bench BesideRuntime -benchtime 1x
 

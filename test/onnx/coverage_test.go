@@ -118,6 +118,8 @@ A Dropout in training mode drops elements in programs of training, and none in t
 
 The function onnx.Save writes such files: [what is saved](#what-is-saved).
 
+Beside ONNX Runtime: [time](performance.md#networks-beside-onnx-runtime) and [memory](performance.md#memory-of-networks-beside-onnx-runtime).
+
 This page is written by a test: go test ./test/onnx -update.
 
 | | passed | refused | failed |

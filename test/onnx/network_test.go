@@ -65,7 +65,7 @@ func TestNetworks(t *testing.T) {
 }
 
 // eachNetwork calls f for each case: its name, the folder of models and cases, and its file.
-func eachNetwork(t *testing.T, f func(name, folder, file string)) {
+func eachNetwork(t testing.TB, f func(name, folder, file string)) {
 	t.Helper()
 	folders := []string{"testdata"}
 	if more := os.Getenv("OPGEN_ONNX"); more != "" {
