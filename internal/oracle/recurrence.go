@@ -146,6 +146,22 @@ func (e *evaluation) begin(group []*expr.Statement) {
 		a    *array
 	}
 	var parts []part
+	for _, st := range group { // a line may give an index of lines above its range
+		for _, b := range st.For {
+			e.tries(func() {
+				lo, hi := e.rangeIn(b, &scope{})
+				e.ranges[base(nameOf(b.X))] = interval{lo: []int64{lo}, hi: []int64{hi}}
+			})
+		}
+		for _, t := range st.Targets {
+			if r, ok := t.(*expr.Read); ok && len(r.Groups) == 1 {
+				e.tries(func() {
+					a, _ := e.destination(t, &scope{})
+					e.rangesOfLeft(r.Name, r.Groups[0], a, &scope{})
+				})
+			}
+		}
+	}
 	for _, st := range group {
 		e.begun[st] = true
 		e.note(st.X, map[*expr.Function]bool{})

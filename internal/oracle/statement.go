@@ -99,20 +99,25 @@ func (e *evaluation) note(n expr.Node, seen map[*expr.Function]bool) {
 				if !ok || b.Hi == nil || e.hasRange(id.Name) {
 					continue
 				}
-				func() {
-					defer func() {
-						if r := recover(); r != nil {
-							if _, ok := r.(failure); !ok {
-								panic(r)
-							}
-						}
-					}()
+				e.tries(func() {
 					lo, hi := e.rangeIn(b, &scope{})
 					e.ranges[base(id.Name)] = interval{lo: []int64{lo}, hi: []int64{hi}}
-				}()
+				})
 			}
 		}
 	})
+}
+
+// tries does what may fail, as a range that depends on what is not known yet does.
+func (e *evaluation) tries(f func()) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, ok := r.(failure); !ok {
+				panic(r)
+			}
+		}
+	}()
+	f()
 }
 
 // each returns the name that stands for the number of a tensor, for which a statement is repeated, and how
