@@ -205,6 +205,7 @@ func (f *formula) argument(n *expr.Ident) (value, *expr.Error) {
 		switch k := kindsOf[a.Kind]; {
 		case a.From == task.FromIteration || a.From == task.FromSeed:
 			f.atomInfo(n.Name).atLeast(0)
+			f.atomInfo(n.Name).free = a.From == task.FromSeed
 			return integer(atom(n.Name)), nil
 		case a.From == task.FromExpression && k == kRun:
 			return value{kinds: kRun, run: named(n.Name)}, nil

@@ -52,6 +52,7 @@ func (f *formula) passedValue(n *expr.Ident, a *Arg) (value, *expr.Error) {
 		e.Hint = "write " + a.Name + "[i]"
 		return value{}, e
 	case k == kInt:
+		f.atomInfo(a.Name).free = true
 		return integer(atom(a.Name)), nil
 	}
 	return value{kinds: k}, nil
@@ -94,7 +95,9 @@ func (f *formula) readPassed(n *expr.Read, a *Arg, fr *frame) (value, *expr.Erro
 		v.kinds = elseOf(k, outside.kinds)
 	}
 	if v.kinds == kInt && n.Else == nil {
-		v.int = atom(f.scoped(show(n), fr))
+		name := f.scoped(show(n), fr)
+		f.atomInfo(name).free = true
+		v.int = atom(name)
 	}
 	return v, nil
 }

@@ -22,6 +22,9 @@ type info struct {
 	// list is the name of the list if the atom is an element of it. bounds is the name of the list if the
 	// atom is the max (greatest is set) or the min of its elements.
 	list, bounds string
+	// free is set for elements of tensors without bounds, and for what the caller passes: these are any
+	// integers of 64 bits, whose sums may wrap around.
+	free bool
 }
 
 func (i *info) atLeast(n int64) {
@@ -44,6 +47,18 @@ func (f *formula) atomInfo(name string) *info {
 	return i
 }
 
+// derived returns the facts about an atom that stands for an operation on integers.
+func (f *formula) derived(name string, of ...poly) *info {
+	i := f.atomInfo(name)
+	i.free = slices.ContainsFunc(of, f.isFree)
+	return i
+}
+
+// isFree reports whether p contains an integer that may be any of 64 bits.
+func (f *formula) isFree(p poly) bool {
+	return p != nil && slices.ContainsFunc(p.Keys(), func(a string) bool { return f.info[a] != nil && f.info[a].free })
+}
+
 // div returns the floor quotient p / q as an atom.
 func (f *formula) div(p, q poly) poly {
 	if p == nil || q == nil {
@@ -53,7 +68,7 @@ func (f *formula) div(p, q poly) poly {
 		return p
 	}
 	name := "(" + operand(p, false) + " / " + operand(q, true) + ")"
-	i := f.atomInfo(name)
+	i := f.derived(name, p, q)
 	i.over, i.by = p, q
 	if f.obvious(p, nil) && f.obvious(q, nil) {
 		i.atLeast(0)
@@ -67,7 +82,7 @@ func (f *formula) mod(p, q poly) poly {
 		return nil
 	}
 	name := "(" + operand(p, false) + " % " + operand(q, true) + ")"
-	i := f.atomInfo(name)
+	i := f.derived(name, p, q)
 	i.dividend, i.by = p, q
 	return atom(name)
 }
@@ -75,6 +90,7 @@ func (f *formula) mod(p, q poly) poly {
 // choice returns cond ? x : y as an atom, with a lower bound if both operands have one.
 func (f *formula) choice(cond string, x, y poly) poly {
 	name := "(" + cond + " ? " + x.String() + " : " + y.String() + ")"
+	f.derived(name, x, y)
 	a, ok1 := x.Number()
 	b, ok2 := y.Number()
 	switch {
@@ -96,7 +112,7 @@ func (f *formula) extreme(fn string, ps []poly) poly {
 		text[i] = p.String()
 	}
 	name := fn + "(" + strings.Join(text, ", ") + ")"
-	i := f.atomInfo(name)
+	i := f.derived(name, ps...)
 	i.of, i.greatest = ps, fn == "max"
 	nonnegative := func(p poly) bool { return f.obvious(p, nil) }
 	if i.greatest && slices.ContainsFunc(ps, nonnegative) || every(ps, nonnegative) {
@@ -145,7 +161,7 @@ func (pr *proof) holds(p poly) bool {
 	if p == nil {
 		return false
 	}
-	if pr.obvious(p, pr.fr) {
+	if pr.obvious(p, pr.fr) || pr.implied(p) {
 		return true
 	}
 	text := p.String()
@@ -161,6 +177,23 @@ func (pr *proof) holds(p poly) bool {
 		return pr.quotient(p) || pr.listed(p) || slices.ContainsFunc(p.Keys(), func(a string) bool { return pr.replaced(p, a, pr.tested(a, extent{})) })
 	}
 	return pr.replaced(p, name, x)
+}
+
+// implied reports whether p >= 0 follows from one comparison that holds: p exceeds the difference of its
+// sides, or equals it. What the sides contain lies within 2^61, so no sum of it wraps around.
+func (pr *proof) implied(p poly) bool {
+	for fr := pr.fr; fr != nil; fr = fr.outer {
+		for _, t := range fr.tests {
+			d := t.y.Sub(t.x)
+			if !t.equal {
+				d = d.Sub(constant(1))
+			}
+			if !pr.isFree(d) && pr.obvious(p.Sub(pr.normal(d)), pr.fr) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // extremeIn returns an atom of p that is a min or a max, or "".
@@ -293,8 +326,9 @@ func (pr *proof) tested(name string, x extent) extent {
 	return x
 }
 
-// quotient proves p >= 0 where p contains a floor quotient a / b with factor 1 or -1. It multiplies by b: a /
-// b <= c if a < (c + 1) * b, and a / b >= c if a >= c * b.
+// quotient proves p >= 0 where p contains a floor quotient a / b with factor 1 or -1, or with a multiple of
+// b. For the former it multiplies by b: a / b <= c if a < (c + 1) * b, and a / b >= c if a >= c * b. For the
+// latter, a / b * b lies from a - b + 1 to a, and is at least 0 if a is.
 func (pr *proof) quotient(p poly) bool {
 	for _, a := range p.Keys() {
 		i := pr.info[a]
@@ -302,8 +336,19 @@ func (pr *proof) quotient(p poly) bool {
 			continue
 		}
 		factor, rest, ok := p.Linear(a)
+		if !ok || !pr.obvious(i.by.Sub(constant(1)), pr.fr) {
+			continue
+		}
+		if times := factor.Over(i.by); times != nil && !pr.isFree(p) {
+			switch {
+			case pr.obvious(constant(0).Sub(times), pr.fr):
+				return pr.holds(rest.Add(times.Mul(i.over)))
+			case pr.obvious(times, pr.fr):
+				return pr.holds(rest.Add(times.Mul(i.over.Sub(i.by).Add(constant(1))))) || pr.holds(i.over) && pr.holds(rest)
+			}
+		}
 		n, isNumber := factor.Number()
-		if !ok || !isNumber || !pr.obvious(i.by.Sub(constant(1)), pr.fr) {
+		if !isNumber {
 			continue
 		}
 		switch n {

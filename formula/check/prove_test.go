@@ -60,6 +60,10 @@ type   = "i64"
 shape  = ["A"]
 below  = "B"
 except = "-1"
+[slots.loose]
+role   = "input"
+type   = "i64"
+shape  = ["A"]
 [slots.pieces]
 role  = "input"
 type  = "T"
@@ -124,7 +128,33 @@ func TestProofs(t *testing.T) {
 		{"(masked[a] != -1 ? input[a, masked[a]] : 0)", true},
 		{"input[a, masked[a] + 1]", false},
 		{"input[a, b / n]", true},
-		{"input[a, b / 2 * 2]", false}, // a product of a quotient is not a multiple by itself
+		{"input[a, b / 2 * 2]", true},
+		{"input[a, b / 2 * 2 + 1]", false},
+		{"input[a, b / n * n]", true},
+		{"input[a, 2 * (b / n) * n]", false},
+		{"input[a, (b + n - 1) / n * n - b]", false}, // less than n
+		{"sum(j < ceildiv(B, n): (j * n + n <= B ? input[a, j * n + n - 1] : 0))", true},
+		{"sum(j < (B - tail) / n, i2 < n: input[a, j * n + i2 + tail])", true},
+		{"sum(j < (B - tail) / n, i2 < n: input[a, j * n + i2 + tail + 1])", false},
+		{"sum(j < (B - tail) / n + 1, i2 < tail: input[a, j * n + i2])", true},
+		{"sum(j < (B - tail) / n + 1, i2 <= tail: input[a, j * n + i2])", false},
+		{"sum(j < (B - tail) / n + 1, i2 < tail + 1: input[a, j * n + i2])", false},
+		{"(b - a >= 0 && b - a < B ? input[a, b - a] : 0)", true},
+		{"(a - b >= 0 && a - b < B ? input[a, b - a] : 0)", false},
+		{"(b - a < 0 || b - a >= B ? 0 : input[a, b - a])", true},
+		{"(b - a < 0 && b - a >= B ? 0 : input[a, b - a])", false},
+		{"(b - a > 0 ? input[a, b - 1] : 0)", true},
+		{"(b - a >= 0 ? input[a, b - 1] : 0)", false},
+		{"(b + a < B ? input[a, b + a] : 0)", true},
+		{"(b + a <= B ? input[a, b + a] : 0)", false},
+		{"(b + 2 * a < B ? input[a, b + a] : 0)", true},
+		{"(2 * b + a < B ? input[a, b + 2 * a] : 0)", false},
+		{"(places[a] + b < B ? input[a, places[a] + b] : 0)", true},
+		{"(masked[a] >= 0 && masked[a] + b < B ? input[a, masked[a] + b] : 0)", false}, // the sum may wrap around
+		{"(loose[a] >= 0 && loose[a] + b < B ? input[a, loose[a] + b] : 0)", false},
+		{"(loose[a] >= 0 && loose[a] / 2 + b < B ? input[a, loose[a] / 2 + b] : 0)", false},
+		{"(loose[a] >= 0 && max(loose[a], b) + b < B ? input[a, max(loose[a], b) + b] : 0)", false},
+		{"(loose[a] >= 0 && loose[a] < B ? input[a, loose[a]] : 0)", true},
 		{"input[a, b % B]", true},
 		{"input[a, (b + 7) % B]", true},
 		{"input[a, (b - 7) % B]", false},

@@ -128,6 +128,7 @@ func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
 	name := f.scoped(show(n), fr)
 	switch {
 	case t.within == nil:
+		f.atomInfo(name).free = true
 	case t.except == nil:
 		f.atomInfo(name).extent = t.within
 	case fr.apart(name, t.except):
@@ -137,6 +138,7 @@ func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
 		if n, ok := t.except.Number(); ok && n < 0 { // the bound above holds for the exception, too
 			f.atomInfo(name).extent = &extent{his: t.within.his}
 		}
+		f.atomInfo(name).free = true
 	}
 	return atom(name)
 }

@@ -140,7 +140,9 @@ func (f *formula) ofOptional(n *expr.Call, fr *frame, index bool) (value, *expr.
 	}
 	v := value{kinds: x.kinds}
 	if x.kinds == kInt && y.int != nil {
-		v.int = atom("or(" + show(n.Args[0]) + ", " + y.int.String() + ")")
+		name := "or(" + show(n.Args[0]) + ", " + y.int.String() + ")"
+		f.derived(name, y.int)
+		v.int = atom(name)
 	}
 	return v, want(n.Args[1], y, k)
 }

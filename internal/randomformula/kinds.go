@@ -71,6 +71,14 @@ var kinds = []kind{
 		"t0[k], t1[k] = #a({a < 1 | a < size}, k' in #k: (v[k' + a] else 0)) ; y0[k] = (v[t1[k] {| + t0[k]}] else 0) ; at0[k] = t0[k]",
 		"y0[n, k] = {max | min | sum | mean | logsumexp}(n' in #n, k' in #k: {#x})",
 	}},
+	// A read that only a comparison of several indices, or a rounded quotient, keeps inside was refused.
+	{name: "guarded", texts: []string{
+		"y0[n, k] = {k - n >= 0 && k - n < K | k >= n | k > n && n - k <= 0} ? {v[k - n] | x[n, k - n] * v[k]} : {0.5 | u[n] | x[n, k]}",
+		"y0[n, k] = {n - k < 0 || n - k >= N | 0 > n - k || k > n} ? {x[n, k] | 0} : {u[n - k] | x[n - k, k]}",
+		"y0[n, k] = k + n < K {&& x[n, k] > 0 | } ? {v[k + n] | v[k] * x[n, k + n]} : {$one}",
+		"y0[{n, k | k}] = {sum | max | mean}(k' if k' - k > 0: {v[k' - 1] | v[k' - k - 1] | v[k'] * k})",
+		"t0[p] = {sum | max}(k in p * 2 .. p * 2 + 2: v[k]) for p < ceildiv(K, 2) ; y0[n, k] = {t0[k / 2] | t0[k / 2] * x[n, k / 2 * 2]}",
+	}},
 	// How many indices an empty range has.
 	{name: "counts", texts: []string{
 		"y0[k] = $red(k': v[k' / {2 | 3 | size}])",
