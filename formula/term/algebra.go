@@ -147,15 +147,31 @@ func (n *Term) ratio(x, y *Term) *Term {
 // Chosen returns c ? x : y, folded if c is constant or x is y.
 func Chosen(c, x, y *Term) *Term {
 	if holds, known := c.Truth(); known {
-		if holds {
-			return x
+		if !holds {
+			x, y = y, x
 		}
-		return y
+		if y.Kind == Real { // so is the choice: sums with it do not wrap
+			return inReals(x)
+		}
+		return x
 	}
 	if Identical(x, y) {
 		return x
 	}
 	return Conditional(c, x, y)
+}
+
+// inReals returns a choice among integer constants as one among real numbers. It returns other terms as they
+// are.
+func inReals(n *Term) *Term {
+	switch {
+	case n.Kind != Integer:
+	case n.Op == Constant:
+		return RealNumber(n.Value())
+	case n.Op == Choose:
+		return Conditional(n.Args[0], inReals(n.Args[1]), inReals(n.Args[2]))
+	}
+	return n
 }
 
 // Applied returns the call of the function with this name on args.

@@ -174,6 +174,7 @@ var kinds = []kind{
 		"at0[n, k] = {prod | sum | max | min}(k' in $run: free[n, k'])",
 		"at0[n, k] = {ceildiv | quotient}({free[n, k] | short[n, k] | tiny[k] | free[n, k] - n | (free[n, k] else 0)}, {2 | 3 | size | max(size, 4)}) ; y0[n, k] = x[n, k]",
 		"at0[n, k] = {ceildiv | quotient}({min | max}(k' if k' {< n | > k}: {k' | free[n, k']}), {2 | 3 | size})",
+		"y0[n, k] = ({k >= n | k < n} ? {1 | size | (n == 0 ? 2 : -1)} : 0.5) {+ | - | *} {min | max}(k' in {0 .. k | k .. K - 1}: {k' | free[n, k']})",
 		"y0[n, k] = {ceildiv | quotient}(free[n, k], {2 | size}) {$cmp {short[n, k] | 0} ? x[n, k] : v[k] | * x[n, k]}",
 		"short0[n] = {max | min}(k {if mask[n, k] | if k > size | }: {short[n, k] | free[n, k] | tiny[k]})",
 		"short0[n, k] = {quotient(short[n, k], {2 | 3}) | short[n, k] % 5 | short[n, k] {+ | - | *} {2 | free[n, k]}} ; y0[n, k] = short[n, k] {/ 2 | * x[n, k] | $cmp 0.37 ? 1 : x[n, k]}",
