@@ -114,6 +114,9 @@ func (b *builder) call(c *call) ([]*value, error) {
 
 // computed computes the outputs of a node that no function of the model computes.
 func (b *builder) computed(c *call) ([]*value, error) {
+	if n := lists[c.node.GetOpType()]; c.domain == trainingDomain && n > 0 && len(c.inputs) > 2+n {
+		return b.optimizers(c)
+	}
 	if f := builtin(c.node.GetOpType()); f != nil && c.domain == "" && c.stored == nil {
 		outs, err := f(b, c)
 		if err != nil {

@@ -144,7 +144,8 @@ func (h *hand) bytes(t *testing.T) []byte {
 		g.Output = append(g.Output, &onnxpb.ValueInfoProto{Name: &name})
 	}
 	data, err := proto.Marshal(&onnxpb.ModelProto{IrVersion: proto.Int64(8), Graph: g, OpsetImport: []*onnxpb.OperatorSetIdProto{
-		{Version: proto.Int64(int64(h.opset))}, {Domain: proto.String("com.microsoft"), Version: proto.Int64(1)}, {Domain: proto.String("ai.onnx.ml"), Version: proto.Int64(1)}}})
+		{Version: proto.Int64(int64(h.opset))}, {Domain: proto.String("com.microsoft"), Version: proto.Int64(1)}, {Domain: proto.String("ai.onnx.ml"), Version: proto.Int64(1)},
+		{Domain: proto.String("ai.onnx.preview.training"), Version: proto.Int64(1)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
