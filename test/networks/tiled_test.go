@@ -30,12 +30,14 @@ func chain(layers, rows, width int) func(g *graph.Graph) graph.Tensor {
 	}
 }
 
-// images is the forward pass of a convolution, an activation and a pooling.
-func images(g *graph.Graph) graph.Tensor {
-	conv, pool := conv2d.Defaults(16, 3, 3), pool2d.Defaults(2, 2)
-	pool.StrideH, pool.StrideW = 2, 2
-	y := conv2d.Apply(g, conv, g.Input("x", dtype.F32, 32, 8, 32, 32))
-	return pool2d.Apply(g, pool, elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), y))
+// images returns the forward pass of a convolution, an activation and a pooling.
+func images(number, channels, size int) func(g *graph.Graph) graph.Tensor {
+	return func(g *graph.Graph) graph.Tensor {
+		conv, pool := conv2d.Defaults(16, 3, 3), pool2d.Defaults(2, 2)
+		pool.StrideH, pool.StrideW = 2, 2
+		y := conv2d.Apply(g, conv, g.Input("x", dtype.F32, number, channels, size, size))
+		return pool2d.Apply(g, pool, elementunary.Apply(g, elementunary.Defaults(elementunary.OpTypeRelu), y))
+	}
 }
 
 // BenchmarkTiled measures programs in tiles beside the same ones of whole operators. Both run in turn; of
@@ -67,7 +69,8 @@ func BenchmarkTiled(b *testing.B) {
 		name string
 		open func(*opgen.Session) (func() error, error)
 	}{{"mlp", trained(&All[0])}, {"encoder", trained(&All[1])}, {"chain", forward(chain(4, 1<<12, 256))},
-		{"chain128", forward(chain(6, 1<<16, 128))}, {"chain64", forward(chain(6, 1<<16, 64))}, {"chain32", forward(chain(6, 1<<18, 32))}, {"images", forward(images)}} {
+		{"chain128", forward(chain(6, 1<<16, 128))}, {"chain64", forward(chain(6, 1<<16, 64))}, {"chain32", forward(chain(6, 1<<18, 32))}, {"images", forward(images(32, 8, 32))},
+		{"images224", forward(images(8, 3, 224))}} {
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("%s/workers=%d", w.name, workers), func(b *testing.B) {
 				var runs [2]func() error // whole, and in tiles
