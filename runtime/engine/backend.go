@@ -185,6 +185,9 @@ type Event struct {
 	Worker int
 	Step   uint64
 	Range  op.Range
-	Begin  time.Time
-	End    time.Time
+	// Phase is the phase of a range that workers share phase by phase, and -1 if the first range computes all
+	// of them.
+	Phase int
+	Begin time.Time
+	End   time.Time
 }

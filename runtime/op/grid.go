@@ -118,6 +118,16 @@ func (g *Grid) Tile(k int) Range {
 	return Box(at[:g.Rank()]...)
 }
 
+// Number returns the number of the tile that begins where a range does.
+func (g *Grid) Number(r Range) (k int) {
+	for d := range g.Rank() {
+		a := g.Dim(d)
+		lo, _ := r.Dim(d)
+		k = k*a.tiles() + lo/a.Grain
+	}
+	return k
+}
+
 // Whole returns all indices of the domain.
 func (g *Grid) Whole() Range {
 	at := [MaxRank][2]int{{0, g.Over}}

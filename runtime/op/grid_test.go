@@ -21,6 +21,9 @@ func TestTiles(t *testing.T) {
 		seen := map[[MaxRank]int]int{}
 		for k := range g.Tiles() {
 			tile := g.Tile(k)
+			if n := g.Number(tile); n != k {
+				t.Fatalf("%v: tile %d has number %d", g, k, n)
+			}
 			var at [MaxRank]int
 			var walk func(d int)
 			walk = func(d int) {

@@ -55,6 +55,7 @@ type event struct {
 	task       int
 	run        uint64
 	at         op.Range
+	phase      int
 	begin, end time.Duration
 }
 
@@ -85,12 +86,12 @@ func (r *Recorder) Observe(p *plan.Plan, workers int) func(engine.Event) {
 			if len(l.newest) > 0 && l.newest[0].run != e.Step {
 				l.newest = l.newest[:0]
 			}
-			l.newest = append(l.newest, event{e.Task, e.Step, e.Range, e.Begin.Sub(r.start), e.End.Sub(r.start)})
+			l.newest = append(l.newest, event{e.Task, e.Step, e.Range, e.Phase, e.Begin.Sub(r.start), e.End.Sub(r.start)})
 		}
 		if e.Step < r.warmup || e.Step-r.warmup >= r.runs {
 			return
 		}
-		l.events = append(l.events, event{e.Task, e.Step - r.warmup, e.Range, e.Begin.Sub(r.start), e.End.Sub(r.start)})
+		l.events = append(l.events, event{e.Task, e.Step - r.warmup, e.Range, e.Phase, e.Begin.Sub(r.start), e.End.Sub(r.start)})
 	}
 }
 
@@ -203,17 +204,40 @@ func Summarize(times []time.Duration) Time {
 	return t
 }
 
-// Work returns the measured work of a plan's tasks, for predictions of other runs: for each task, the
-// shortest time of all its ranges together in a recorded run. It returns an error if a task was not recorded.
+// Work returns the measured work of a plan's tasks, for predictions of other runs: for each task, the times
+// of all its ranges in the recorded run in which they are shortest together. Of a task whose first range
+// computed all phases, the times of the others are not known. It returns an error if a task was not recorded.
 func (r *Recorder) Work(p *plan.Plan) ([]simulate.Work, error) {
 	work := make([]simulate.Work, len(p.Tasks))
 	found := make([]bool, len(p.Tasks))
-	for _, t := range r.Tasks(p) {
-		work[t.Number].Seconds, found[t.Number] = t.Busy.Shortest.Seconds(), true
+	best := make([]uint64, len(p.Tasks)) // run
+	for i, runs := range r.spans(p) {
+		for n, s := range runs {
+			if seconds := s.busy.Seconds(); s.ranges > 0 && (!found[i] || seconds < work[i].Seconds) {
+				work[i].Seconds, found[i], best[i] = seconds, true, uint64(n)
+			}
+		}
 	}
 	for i := range found {
 		if !found[i] && p.Tasks[i].Ranges() > 0 {
 			return nil, fmt.Errorf("profile: plan %s, task %d, %s: want a recorded run, got none", p.Name, i, p.Label(i))
+		}
+	}
+	counts := make([]int, len(p.Tasks))
+	for _, e := range r.events(p) {
+		if e.run != best[e.task] || e.phase < 0 || p.Tasks[e.task].Tile > 0 {
+			continue
+		}
+		w, g := &work[e.task], p.Tasks[e.task].Grid()
+		for len(w.Ranges) <= e.phase {
+			w.Ranges = append(w.Ranges, make([]float64, g.Tiles()))
+		}
+		w.Ranges[e.phase][g.Number(e.at)] += (e.end - e.begin).Seconds()
+		counts[e.task]++
+	}
+	for i := range work { // backends may report a step at once
+		if w := &work[i]; counts[i] != len(w.Ranges)*p.Tasks[i].Ranges() {
+			w.Ranges = nil
 		}
 	}
 	return work, nil

@@ -37,7 +37,14 @@ type Work struct {
 	Seconds float64 // a time that was measured, in which nothing is shared with other workers
 	Flops   float64 // floating-point operations, which take time in addition to Seconds
 	Bytes   float64 // that are moved from and to memory
+	// Ranges are the seconds of each range in each phase, where workers share the task, in place of parts of
+	// Seconds. Each phase begins when the one before is over. Nil means one phase. Operations and bytes are
+	// divided among phases equally.
+	Ranges [][]float64
 }
+
+// phases returns the number of phases in which workers share the task.
+func (w *Work) phases() int { return max(len(w.Ranges), 1) }
 
 // Task is when a task runs.
 type Task struct {
@@ -114,6 +121,12 @@ func check(p *plan.Plan, work []Work, m *Machine) error {
 		if t := p.Tasks[i].Tile; t < 0 || t > g.Tiles() {
 			return fmt.Errorf("task %d, %s: want tile 1 to %d, got %d", i, p.Label(i), g.Tiles(), t)
 		}
+		first, end := tiles(&p.Tasks[i])
+		for _, phase := range w.Ranges {
+			if len(phase) != end-first || slices.ContainsFunc(phase, func(v float64) bool { return !counts(v) }) {
+				return fmt.Errorf("task %d, %s: want seconds of %d ranges in each phase, got %v", i, p.Label(i), end-first, phase)
+			}
+		}
 	}
 	for w, queue := range q.Queues {
 		for i, entry := range queue {
@@ -141,6 +154,8 @@ type worker struct {
 	span         timeline.Span
 	next, end    int // tiles that are left of a task that the worker runs alone
 	running      bool
+	ticket       int     // of a shared task, the number of the range that the worker has taken, from 1; 0 for none
+	entered      bool    // whether the phase of that range has begun
 	arrived      float64 // when it came to the wait at which it is
 	waiting      bool
 	signals      []signaled
@@ -152,10 +167,16 @@ type signaled struct {
 	when     float64
 }
 
-// share is how far a shared task is.
+// share is how far a shared task is. Its ranges are counted through all phases.
 type share struct {
-	next, done int // tiles
-	last       float64
+	next, done int
+	over       []end // of phases
+}
+
+// end is when a phase is over, and which worker was the last one.
+type end struct {
+	when   float64
+	worker int
 }
 
 // simulation is the state of a run.
@@ -282,7 +303,7 @@ func (s *simulation) step(w int) bool {
 	case schedule.Run:
 		if !k.running {
 			k.running = true
-			k.next, k.end = s.tiles(n)
+			k.next, k.end = tiles(&s.plan.Tasks[n])
 			s.out.Tasks[n] = Task{Begin: s.now, End: s.now, Worker: w}
 		}
 		if k.next == k.end {
@@ -291,16 +312,24 @@ func (s *simulation) step(w int) bool {
 			return true
 		}
 		k.next++
-		s.begin(k, n, k.next-1)
+		s.begin(k, n, k.next-1, -1)
 	case schedule.Share:
 		h := s.sharing(n)
-		first, end := s.tiles(n)
-		if first+h.next == end {
-			k.at++
-			return true
+		first, end := tiles(&s.plan.Tasks[n])
+		if k.ticket == 0 {
+			if h.next == (end-first)*s.work[n].phases() {
+				k.at++
+				return true
+			}
+			h.next++
+			k.ticket = h.next
 		}
-		h.next++
-		s.begin(k, n, first+h.next-1)
+		phase := (k.ticket - 1) / (end - first)
+		if phase > 0 && !k.entered {
+			return s.wait(w)
+		}
+		s.begin(k, n, first+(k.ticket-1)%(end-first), phase)
+		k.ticket, k.entered = 0, false
 	case schedule.Signal:
 		k.busy, k.until = true, s.now+s.machine.Signal
 		k.span = timeline.Span{Kind: timeline.Signal, Task: timeline.Awaited(&s.plan.Schedule, w, k.at), Begin: s.now}
@@ -343,12 +372,21 @@ func (s *simulation) reached(w int) float64 {
 			return math.Inf(1)
 		}
 		return list[i].when + s.machine.Latency
-	default:
-		h := s.sharing(n)
-		if first, end := s.tiles(n); h.done < end-first {
-			return math.Inf(1)
+	default: // for the end of a phase: the last one, or the one before that of a range
+		phases := s.work[n].phases()
+		if first, end := tiles(&s.plan.Tasks[n]); kind == schedule.Share {
+			phases = (s.workers[w].ticket - 1) / (end - first)
+		} else if first == end {
+			return s.now
 		}
-		return h.last + s.machine.Latency
+		h := s.sharing(n)
+		switch {
+		case len(h.over) < phases:
+			return math.Inf(1)
+		case h.over[phases-1].worker == w:
+			return h.over[phases-1].when
+		}
+		return h.over[phases-1].when + s.machine.Latency
 	}
 }
 
@@ -362,7 +400,11 @@ func (s *simulation) finish(w int) {
 	s.out.Timeline.Workers[w] = append(s.out.Timeline.Workers[w], k.span)
 	switch k.span.Kind {
 	case timeline.Wait:
-		k.at++
+		if k.ticket > 0 {
+			k.entered = true
+		} else {
+			k.at++
+		}
 	case timeline.Signal:
 		k.at++
 		k.signals = append(k.signals, signaled{k.at, s.now})
@@ -372,7 +414,9 @@ func (s *simulation) finish(w int) {
 		if !k.running { // a shared task
 			h := s.sharing(k.span.Task)
 			h.done++
-			h.last = s.now
+			if first, last := tiles(&s.plan.Tasks[k.span.Task]); h.done%(last-first) == 0 {
+				h.over = append(h.over, end{s.now, w})
+			}
 			if t.Worker == -2 {
 				t.Worker = w
 			} else if t.Worker != w {
@@ -383,8 +427,7 @@ func (s *simulation) finish(w int) {
 }
 
 // tiles returns the numbers of the tiles of a task: from first to end-1.
-func (s *simulation) tiles(task int) (first, end int) {
-	t := &s.plan.Tasks[task]
+func tiles(t *plan.Task) (first, end int) {
 	if t.Tile > 0 {
 		return t.Tile - 1, t.Tile
 	}
@@ -400,8 +443,9 @@ func (s *simulation) sharing(task int) *share {
 	return h
 }
 
-// begin lets a worker begin a tile of a task.
-func (s *simulation) begin(k *worker, task, tile int) {
+// begin lets a worker begin a tile of a task that it runs alone, or in a phase that it shares with others;
+// the phase is -1 where it is alone.
+func (s *simulation) begin(k *worker, task, tile, phase int) {
 	t := &s.plan.Tasks[task]
 	grid := t.Grid()
 	r := grid.Tile(tile)
@@ -410,11 +454,17 @@ func (s *simulation) begin(k *worker, task, tile int) {
 		part = grid.Part(tile)
 	}
 	work := &s.work[task]
-	alone := work.Seconds
-	if s.machine.Rate > 0 {
-		alone += work.Flops / s.machine.Rate
+	alone := work.Seconds * part
+	if phase >= 0 {
+		if first, _ := tiles(t); work.Ranges != nil {
+			alone = work.Ranges[phase][tile-first]
+		}
+		part /= float64(work.phases())
 	}
-	k.busy, k.until, k.bytes = true, s.now+s.machine.Range+alone*part, 0
+	if s.machine.Rate > 0 {
+		alone += work.Flops / s.machine.Rate * part
+	}
+	k.busy, k.until, k.bytes = true, s.now+s.machine.Range+alone, 0
 	if s.machine.Bandwidth > 0 || s.machine.EachBandwidth > 0 {
 		k.bytes = work.Bytes * part
 	}
@@ -457,16 +507,27 @@ func (s *simulation) criticalPath() float64 {
 	end := make([]float64, len(p.Tasks))
 	rate := s.each() // that of one worker
 	for t := range p.Tasks {
-		var from, longest float64
+		var from float64
 		for _, v := range p.Deps.Preds(t) {
 			from = max(from, end[v])
 		}
-		for tile, last := s.tiles(t); tile < last; tile++ {
-			var k worker
-			s.begin(&k, t, tile)
-			longest = max(longest, k.until, k.bytes/rate)
+		// A worker alone may take less than several that share phases.
+		first, last := tiles(&p.Tasks[t])
+		var alone, shared float64
+		for phase := range s.work[t].phases() {
+			var longest float64
+			for tile := first; tile < last; tile++ {
+				var k worker
+				s.begin(&k, t, tile, phase)
+				longest = max(longest, k.until, k.bytes/rate)
+				if phase == 0 {
+					s.begin(&k, t, tile, -1)
+					alone += max(k.until, k.bytes/rate)
+				}
+			}
+			shared += longest
 		}
-		end[t] = from + longest
+		end[t] = from + min(alone, shared)
 	}
 	if len(end) == 0 {
 		return 0

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,13 @@ func random(t *testing.T, r *rand.Rand, workers int, bytes bool) (*plan.Plan, []
 		if bytes {
 			work[i].Bytes = float64(r.IntN(8) * costs.Ranges[i])
 		}
+		for range r.IntN(4) * r.IntN(2) {
+			var phase []float64
+			for range costs.Ranges[i] {
+				phase = append(phase, float64(r.IntN(5)))
+			}
+			work[i].Ranges = append(work[i].Ranges, phase)
+		}
 		costs.Time[i] = float64(1+r.IntN(4)) * 1e3 // so that the scheduler divides them
 		for v := range i {
 			if r.IntN(4) == 0 {
@@ -60,15 +68,24 @@ func ticking(p *plan.Plan, work []simulate.Work, m simulate.Machine, ticks float
 		left        int     // ticks of what the worker does
 		bytes       float64 // that are left of it
 		then        func()  // at its end
+		taken       int     // the range of a shared task that it has taken, from 1
+		ready       bool    // whether that may begin
 	}
 	of := make([]state, W)
 	set := make([]map[int]int, W) // worker -> position -> tick of its signal
 	for w := range set {
 		set[w] = map[int]int{}
 	}
-	taken, done, over := map[int]int{}, map[int]int{}, map[int]int{}
 	whole := func(seconds float64) int { return int(math.Round(seconds * ticks)) }
+	taken, done := map[int]int{}, map[int]int{}
+	over := map[[2]int][2]int{} // task and phase -> tick, and the last worker
+	phases := func(n int) int { return max(len(work[n].Ranges), 1) }
 	now := 0
+	// began reports whether a worker may begin what comes after some phases of a task.
+	began := func(w, n, phases int) bool {
+		at := over[[2]int{n, phases - 1}]
+		return done[n] >= phases*p.Tasks[n].Ranges() && (at[1] == w || now >= at[0]+whole(m.Latency))
+	}
 	if m.Start > 0 {
 		for w := 1; w < W; w++ {
 			if len(s.Queues[w]) > 0 {
@@ -104,17 +121,13 @@ func ticking(p *plan.Plan, work []simulate.Work, m simulate.Machine, ticks float
 						continue
 					}
 					if kind == schedule.WaitFor || kind == schedule.WaitShared {
-						at, ok := 0, false
+						ok := kind == schedule.WaitShared && began(w, n, phases(n))
 						if kind == schedule.WaitFor {
 							for position, when := range set[s.Waits[n].Worker] {
-								if position >= int(s.Waits[n].Position) && (!ok || when < at) {
-									at, ok = when, true
-								}
+								ok = ok || position >= int(s.Waits[n].Position) && now >= when+whole(m.Latency)
 							}
-						} else {
-							at, ok = over[n], done[n] == p.Tasks[n].Ranges()
 						}
-						if !ok || now < at+whole(m.Latency) {
+						if !ok {
 							break
 						}
 						k.left = whole(m.Wait)
@@ -122,24 +135,48 @@ func ticking(p *plan.Plan, work []simulate.Work, m simulate.Machine, ticks float
 						again = true
 						continue
 					}
-					again = true
-					all := p.Tasks[n].Ranges()
-					if kind == schedule.Share && taken[n] == all || kind == schedule.Run && k.tile == all {
+					all, times := p.Tasks[n].Ranges(), 1
+					if kind == schedule.Share {
+						times = phases(n)
+					}
+					if kind == schedule.Share && taken[n] == all*times && k.taken == 0 || kind == schedule.Run && k.tile == all {
 						k.tile = 0
 						k.entry++
+						again = true
 						continue
 					}
+					took := work[n].Seconds / float64(all)
 					if kind == schedule.Share {
-						taken[n]++
+						if k.taken == 0 {
+							taken[n]++
+							k.taken = taken[n]
+						}
+						phase := (k.taken - 1) / all
+						if phase > 0 && !k.ready {
+							if !began(w, n, phase) {
+								break
+							}
+							k.left, k.then, again = whole(m.Wait), func() { k.ready = true }, true
+							continue
+						}
+						if work[n].Ranges != nil {
+							took = work[n].Ranges[phase][(k.taken-1)%all]
+						}
+						k.taken, k.ready = 0, false
 					} else {
 						k.tile++
 					}
-					k.left = whole(m.Range + work[n].Seconds/float64(all))
-					k.bytes = work[n].Bytes / float64(all)
+					again = true
+					k.left = whole(m.Range + took)
+					k.bytes = work[n].Bytes / float64(all*times)
 					if m.Bandwidth == 0 {
 						k.bytes = 0
 					}
-					k.then = func() { done[n]++; over[n] = now }
+					k.then = func() {
+						if done[n]++; done[n]%all == 0 {
+							over[[2]int{n, done[n]/all - 1}] = [2]int{now, w}
+						}
+					}
 				}
 			}
 		}
@@ -168,7 +205,7 @@ func ticking(p *plan.Plan, work []simulate.Work, m simulate.Machine, ticks float
 func TestBruteForce(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
-	var shared, waits, slower int
+	var shared, phased, waits, slower int
 	for i := range 3000 {
 		bytes := i%3 == 0
 		p, work := random(t, r, 1+r.IntN(4), bytes)
@@ -178,7 +215,7 @@ func TestBruteForce(t *testing.T) {
 			m.Bandwidth, m.EachBandwidth = 1.5, 1
 			ticks = 200
 			for t := range p.Tasks {
-				slack += 4 * float64(p.Tasks[t].Ranges()) / ticks
+				slack += 4 * float64(p.Tasks[t].Ranges()*max(len(work[t].Ranges), 1)) / ticks
 			}
 		}
 		got, err := simulate.Plan(p, work, m)
@@ -190,6 +227,11 @@ func TestBruteForce(t *testing.T) {
 			t.Fatalf("plan %d: predicted %v s, a clock gives %v\n%+v\n%+v\nqueues %v, waits %v", i, got.Seconds, want, work, m, p.Schedule.Queues, p.Schedule.Waits)
 		}
 		shared += len(p.Schedule.Shared)
+		for _, task := range p.Schedule.Shared {
+			if len(work[task].Ranges) > 1 {
+				phased++
+			}
+		}
 		waits += len(p.Schedule.Waits)
 		free := m
 		free.Bandwidth, free.EachBandwidth = 0, 0
@@ -199,8 +241,8 @@ func TestBruteForce(t *testing.T) {
 			slower++
 		}
 	}
-	if shared < 100 || waits < 100 || slower < 100 {
-		t.Errorf("the plans have %d shared tasks and %d waits, and %d are bounded by bandwidth: too few to judge", shared, waits, slower)
+	if shared < 100 || waits < 100 || slower < 100 || phased < 100 {
+		t.Errorf("the plans have %d shared tasks, %d with phases, and %d waits, and %d are bounded by bandwidth: too few to judge", shared, phased, waits, slower)
 	}
 }
 
@@ -229,9 +271,19 @@ func TestBounds(t *testing.T) {
 			t.Fatalf("plan %d: predicted %v s, and the critical path takes %v", i, got.Seconds, path)
 		}
 		var alone, bytes, sum float64
+		inTimeline := 0
 		for k := range p.Tasks {
 			n := float64(p.Tasks[k].Ranges())
 			seconds := work[k].Seconds
+			if phases := work[k].Ranges; phases != nil && slices.Contains(p.Schedule.Shared, int32(k)) {
+				n, seconds = n*float64(len(phases)), 0
+				for _, phase := range phases {
+					for _, v := range phase {
+						seconds += v
+					}
+				}
+			}
+			inTimeline += int(n)
 			if m.Rate > 0 {
 				seconds += work[k].Flops / m.Rate
 			}
@@ -268,11 +320,8 @@ func TestBounds(t *testing.T) {
 				t.Errorf("plan %d: worker %d waits for %v s, its spans say %v", i, w, got.Waiting(w), waiting)
 			}
 		}
-		for k := range p.Tasks {
-			ranges -= p.Tasks[k].Ranges()
-		}
-		if ranges != 0 {
-			t.Errorf("plan %d: the timeline has %d ranges too many", i, ranges)
+		if ranges != inTimeline {
+			t.Errorf("plan %d: the timeline has %d ranges, want %d", i, ranges, inTimeline)
 		}
 	}
 }
@@ -310,6 +359,9 @@ func TestMeasuredWaits(t *testing.T) {
 	found := 0
 	for i := range 500 {
 		p, work := random(t, r, 2+r.IntN(3), false)
+		for k := range work {
+			work[k].Ranges = nil // AddWaits knows no phases
+		}
 		got, err := simulate.Plan(p, work, simulate.Machine{Range: 1, Latency: 0.5})
 		if err != nil {
 			t.Fatal(err)
@@ -379,6 +431,8 @@ func TestRefused(t *testing.T) {
 		{queues(), good, simulate.Machine{}, "want queues of workers, got none"},
 		{queues([]schedule.Op{0, 1}), good, simulate.Machine{Wait: -1}, "machine, Wait: want a number of at least 0, got -1"},
 		{queues([]schedule.Op{0, 1}), []simulate.Work{{}, {Bytes: math.NaN()}}, simulate.Machine{}, "task 1, task 1: want seconds, operations and bytes of at least 0, got 0, 0, NaN"},
+		{queues([]schedule.Op{0, 1}), []simulate.Work{{}, {Ranges: [][]float64{{1}, {1, 2}}}}, simulate.Machine{}, "task 1, task 1: want seconds of 1 ranges in each phase, got [1 2]"},
+		{queues([]schedule.Op{0, 1}), []simulate.Work{{}, {Ranges: [][]float64{{math.Inf(1)}}}}, simulate.Machine{}, "task 1, task 1: want seconds of 1 ranges in each phase, got [+Inf]"},
 		{queues([]schedule.Op{0, 2}), good, simulate.Machine{}, "worker 0, entry 1 of its queue: want a task of the plan or a wait for a worker, got number 2"},
 		{queues([]schedule.Op{schedule.WaitOf(1)}), good, simulate.Machine{}, "worker 0, entry 0 of its queue"},
 		{loose, good, simulate.Machine{}, "want predecessors of 2 tasks, got those of 0"},

@@ -1,6 +1,7 @@
 // Command predict measures ten programs on the CPUs of this machine, and prints beside each time what package
 // simulate predicts. Nothing in a prediction is measured with the program as a whole: it takes the times of
-// single tasks, from runs with one worker, and a model of the machine from programs of empty tasks.
+// single tasks and of their ranges, from runs with one worker, and a model of the machine from programs of
+// empty tasks.
 //
 // All times are the shortest of many runs. Run it with nothing else to do for the machine.
 package main
@@ -27,6 +28,7 @@ import (
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/profile"
 	"github.com/opgen/opgen/runtime/rng"
+	"github.com/opgen/opgen/runtime/schedule"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/simulate"
 	"github.com/opgen/opgen/runtime/task"
@@ -97,14 +99,18 @@ func (p *program) compare(each time.Duration, models [3]simulate.Machine) ([]row
 	if err != nil {
 		return nil, err
 	}
-	recorder := profile.New(profile.Config{Warmup: 2, Runs: math.MaxInt32})
-	used, _, err := run(prog, made, 1, each, recorder)
+	work, err := record(prog, made, each)
 	if err != nil {
 		return nil, err
 	}
-	work, err := recorder.Work(used)
+	sharing := *made
+	share(&sharing)
+	apart, err := record(prog, &sharing, each)
 	if err != nil {
 		return nil, err
+	}
+	for i := range work {
+		work[i].Ranges = apart[i].Ranges
 	}
 	var rows []row
 	for workers := 1; workers <= 2; workers++ {
@@ -126,6 +132,30 @@ func (p *program) compare(each time.Duration, models [3]simulate.Machine) ([]row
 		rows = append(rows, r)
 	}
 	return rows, nil
+}
+
+// record returns what the tasks of a plan for one worker take.
+func record(prog *graph.Program, p *plan.Plan, each time.Duration) ([]simulate.Work, error) {
+	recorder := profile.New(profile.Config{Warmup: 2, Runs: math.MaxInt32})
+	used, _, err := run(prog, p, 1, each, recorder)
+	if err != nil {
+		return nil, err
+	}
+	return recorder.Work(used)
+}
+
+// share lets the worker of a plan take ranges of tasks as workers that share them do, phase by phase.
+func share(p *plan.Plan) {
+	s := schedule.Schedule{Tasks: len(p.Tasks), Queues: make([][]schedule.Op, 1)}
+	for t := range p.Tasks {
+		if p.Tasks[t].Tile > 0 {
+			s.Queues[0] = append(s.Queues[0], schedule.Op(t))
+			continue
+		}
+		s.Shared = append(s.Shared, int32(t))
+		s.Queues[0] = append(s.Queues[0], schedule.ShareOf(int32(t)), schedule.WaitSharedOf(int32(t)))
+	}
+	p.Schedule = s
 }
 
 // fromSpecs returns the program's plan for a number of workers, and what its tasks take as specs say.
