@@ -184,22 +184,6 @@ func (o *options) find(c *opticks.Corpus, w io.Writer) error {
 	return os.WriteFile(o.strategy, text, 0o666)
 }
 
-// divide reads the strategy, if there is one. The number of devices is that of its mesh.
-func (o *options) divide() error {
-	if o.strategy == "" {
-		return nil
-	}
-	text, err := os.ReadFile(o.strategy)
-	if err != nil {
-		return err
-	}
-	if o.mesh, err = mesh.Parse(o.strategy, text); err != nil {
-		return err
-	}
-	o.devices = o.mesh.Devices()
-	return nil
-}
-
 // interruptedStatus is the exit status of shells for a program that a user interrupts.
 const interruptedStatus = 130
 
@@ -247,7 +231,7 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 	if err := o.find(c, w); err != nil {
 		return err
 	}
-	if err := o.divide(); err != nil {
+	if o.mesh, err = moves.Strategy(o.strategy, &o.devices); err != nil {
 		return err
 	}
 	register, opts, err := engines.Choose(o.engine, o.workers, o.devices)
@@ -305,7 +289,7 @@ func trainAndCompare(ctx context.Context, o options, w io.Writer) (err error) {
 		if err := t.run(ctx); err != nil {
 			return err
 		}
-		if err := t.gather(ctx); err != nil {
+		if err := moves.Gather(ctx, session, t.divided); err != nil {
 			return err
 		}
 	}

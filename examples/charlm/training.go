@@ -121,27 +121,12 @@ func (t *training) divide() (*graph.Program, error) {
 	return t.divided.Program, nil
 }
 
-// gather makes whole weights of the parts on devices, for the network that answers.
-func (t *training) gather(ctx context.Context) error {
-	if t.divided == nil {
-		return nil
-	}
-	p, err := t.divided.Gather()
-	if err != nil || len(p.Steps) == 0 {
-		return err
-	}
-	whole, err := t.session.Load(ctx, p)
-	if err != nil {
-		return err
-	}
-	return whole.Run(ctx)
-}
-
 // run trains from where the checkpoints stand, or from the beginning. If the context ends, it makes the
 // present step and writes a checkpoint first.
 func (t *training) run(ctx context.Context) (err error) {
 	o := t.options
-	at, err := t.resume()
+	checkpoints := opgen.Checkpoints{Dir: t.options.checkpoints}
+	at, err := trainlog.Resume(t.w, t.session, checkpoints, t.options.resume, t.options.fixed(), t.options.steps)
 	if err != nil {
 		return err
 	}
@@ -168,7 +153,7 @@ func (t *training) run(ctx context.Context) (err error) {
 		if err := curve.Sync(); err != nil {
 			return err
 		}
-		return t.checkpoints().Save(t.session, opgen.Position{Step: step, Notes: o.fixed()})
+		return checkpoints.Save(t.session, opgen.Position{Step: step, Notes: o.fixed()})
 	}
 	bar, start := trainlog.NewProgress(t.w, o.steps), time.Now()
 	sum, seen := 0.0, 0 // of the losses since the last line
@@ -294,36 +279,4 @@ func (t *training) report() error {
 		}
 	}
 	return trainlog.WriteFile(t.options.chart, t.chart.Write)
-}
-
-// checkpoints returns the checkpoints of the training.
-func (t *training) checkpoints() opgen.Checkpoints {
-	return opgen.Checkpoints{Dir: t.options.checkpoints}
-}
-
-// resume returns where the training begins. Without -resume, checkpoints of another training are an error, so
-// that they are not lost.
-func (t *training) resume() (at opgen.Position, err error) {
-	o := t.options
-	if o.checkpoints == "" {
-		return at, nil
-	}
-	if !o.resume {
-		steps, err := t.checkpoints().Steps()
-		if err == nil && len(steps) > 0 {
-			err = fmt.Errorf("%s has a checkpoint of step %d: go on from it with -resume, or give another folder", o.checkpoints, steps[0])
-		}
-		return at, err
-	}
-	if at, err = t.checkpoints().Resume(t.session); err != nil || at.Step == 0 {
-		return at, err
-	}
-	if err := at.Differs(o.fixed()); err != nil {
-		return at, err
-	}
-	if at.Damaged != nil {
-		fmt.Fprintln(t.w, at.Damaged)
-	}
-	fmt.Fprintf(t.w, "going on after step %d of %d\n", at.Step, o.steps)
-	return at, nil
 }

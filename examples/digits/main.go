@@ -20,6 +20,7 @@ import (
 
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/examples/internal/engines"
+	"github.com/opgen/opgen/examples/internal/moves"
 	"github.com/opgen/opgen/examples/internal/onnxfile"
 	"github.com/opgen/opgen/examples/internal/planpage"
 	"github.com/opgen/opgen/examples/internal/trainlog"
@@ -74,22 +75,6 @@ type options struct {
 
 // usualDropout is the share of features that are dropped if no flag says so.
 const usualDropout = 0.3
-
-// divide reads the strategy, if there is one. The number of devices is that of its mesh.
-func (o *options) divide() error {
-	if o.strategy == "" {
-		return nil
-	}
-	text, err := os.ReadFile(o.strategy)
-	if err != nil {
-		return err
-	}
-	if o.mesh, err = mesh.Parse(o.strategy, text); err != nil {
-		return err
-	}
-	o.devices = o.mesh.Devices()
-	return nil
-}
 
 // register makes flags of the options, with their defaults.
 func (o *options) register(f *flag.FlagSet) {
@@ -207,7 +192,7 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	if o.batch > train.len() {
 		return fmt.Errorf("a batch of %d, but only %d images to train on", o.batch, train.len())
 	}
-	if err := o.divide(); err != nil {
+	if o.mesh, err = moves.Strategy(o.strategy, &o.devices); err != nil {
 		return err
 	}
 	register, engine, err := engines.Choose(o.engine, o.workers, o.devices)
@@ -276,7 +261,11 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 	if err := t.run(ctx); err != nil {
 		return err
 	}
-	if err := s.gather(ctx, o.batch); err != nil {
+	usual, err := s.train.For(ctx, o.batch)
+	if err != nil {
+		return err
+	}
+	if err := moves.Gather(ctx, session, usual.Net.divided); err != nil {
 		return err
 	}
 	if err := session.CopyVariables(means); err != nil {
@@ -302,10 +291,6 @@ func trainAndTest(ctx context.Context, o options, w io.Writer) (err error) {
 		}
 	}
 	writeConfusion(w, test.labels, answers)
-	usual, err := s.train.For(ctx, o.batch)
-	if err != nil {
-		return err
-	}
 	step := usual.Plan()
 	trainlog.WriteTimes(w, usual.Timings())
 	writeMemory(w, session.Memory(), usual.Program)

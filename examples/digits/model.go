@@ -186,23 +186,6 @@ func (l *learner) step(ctx context.Context, p *opgen.Program, batch dataset) (lo
 	return losses[0], correct, nil
 }
 
-// gather makes whole weights of the parts on devices, for answers.
-func (c *classifier) gather(ctx context.Context, size int) error {
-	usual, err := c.train.For(ctx, size)
-	if err != nil || usual.Net.divided == nil {
-		return err
-	}
-	p, err := usual.Net.divided.Gather()
-	if err != nil || len(p.Steps) == 0 {
-		return err
-	}
-	whole, err := c.session.Load(ctx, p)
-	if err != nil {
-		return err
-	}
-	return whole.Run(ctx)
-}
-
 // logits returns what the network gives for each image and class.
 func (c *classifier) logits(ctx context.Context, d dataset) ([]float32, error) {
 	p, err := c.answer.For(ctx, d.len())

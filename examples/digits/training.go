@@ -135,35 +135,20 @@ func (t *training) save(step int) error {
 	return t.checkpoints().Save(t.session, opgen.Position{Step: step, Notes: notes})
 }
 
-// resume returns where the training begins. Without -resume, checkpoints of another training are an error, so
-// that they are not lost.
+// resume returns where the training begins, and takes up the epoch there.
 func (t *training) resume(ctx context.Context) (at opgen.Position, err error) {
-	if t.options.checkpoints == "" {
-		return at, nil
-	}
-	if !t.options.resume {
-		steps, err := t.checkpoints().Steps()
-		if err == nil && len(steps) > 0 {
-			err = fmt.Errorf("%s has a checkpoint of step %d: go on from it with -resume, or give another folder", t.options.checkpoints, steps[0])
+	if t.options.resume { // with the variables of the usual step
+		if _, err := t.classifier.train.For(ctx, t.options.batch); err != nil {
+			return at, err
 		}
-		return at, err
 	}
-	if _, err := t.classifier.train.For(ctx, t.options.batch); err != nil {
-		return at, err
-	}
-	if at, err = t.checkpoints().Resume(t.session); err != nil || at.Step == 0 {
-		return at, err
-	}
-	if err := at.Differs(t.fixed()); err != nil {
+	at, err = trainlog.Resume(t.w, t.session, t.checkpoints(), t.options.resume, t.fixed(), t.batches.Steps())
+	if err != nil || at.Step == 0 {
 		return at, err
 	}
 	t.losses, err = strconv.ParseFloat(at.Notes["losses"], 64)
 	var errCorrect, errSeen error
 	t.correct, errCorrect = strconv.Atoi(at.Notes["correct"])
 	t.seen, errSeen = strconv.Atoi(at.Notes["seen"])
-	if at.Damaged != nil {
-		fmt.Fprintf(t.w, "%v\n", at.Damaged)
-	}
-	fmt.Fprintf(t.w, "going on after step %d of %d\n", at.Step, t.batches.Steps())
 	return at, errors.Join(err, errCorrect, errSeen)
 }

@@ -1,5 +1,5 @@
 // Package trainlog shows and records how a training of an example goes: a bar or lines, the losses of all
-// steps, a chart of them, and the time by task.
+// steps, a chart of them, and the time by task. It finds the step after which a training goes on.
 package trainlog
 
 import (
