@@ -217,7 +217,8 @@ next:
 
 // Map rebuilds n with f applied to its operands, and folds the result. Folding preserves the value: a real
 // product or quotient with a factor 0 (or c ? x : 0) is folded only if the other factor is finite, since
-// Inf*0 is NaN. A reduction gets fresh variables.
+// Inf*0 is NaN. A reduction gets fresh variables. An element and a function application are n itself if f
+// returns their operands as they are.
 func (n *Term) Map(f func(*Term) *Term) *Term {
 	if n == nil {
 		return nil
