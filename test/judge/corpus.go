@@ -1,14 +1,18 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/opgen/opgen/internal/diag"
 	"github.com/opgen/opgen/internal/driver"
+	"github.com/opgen/opgen/internal/parallel"
 	"github.com/opgen/opgen/internal/randomformula"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -98,34 +102,50 @@ func shapeOutputs(o *liveOperator, c *randomformula.Case) error {
 	return nil
 }
 
-// ofCorpus judges the examples of specs in a folder, in all configurations, and lists what is wrong.
+// ofCorpus judges the examples of specs in a folder, in all configurations, several specs at a time, and
+// lists what is wrong.
 func ofCorpus(where []configuration, dir string) error {
 	paths, err := filepath.Glob(filepath.Join(dir, "*.toml"))
 	if err != nil {
 		return err
 	}
-	children := newChildren(where, 1)
-	defer stopAll(children)
-	wrong := 0
-	for _, path := range paths {
-		cases, err := casesOf(path)
+	pool := make(chan []*process, runtime.GOMAXPROCS(0))
+	for range cap(pool) {
+		pool <- newChildren(where, 1)
+	}
+	found, errs := make([][]string, len(paths)), make([]error, len(paths))
+	parallel.Do(len(paths), func(i int) {
+		children := <-pool
+		found[i], errs[i] = ofSpec(children, paths[i])
+		pool <- children
+	})
+	for range cap(pool) {
+		stopAll(<-pool)
+	}
+	all := slices.Concat(found...)
+	for _, f := range all {
+		fmt.Println(f)
+	}
+	if len(all) > 0 {
+		errs = append(errs, fmt.Errorf("%d findings", len(all)))
+	}
+	return errors.Join(errs...)
+}
+
+// ofSpec judges the examples of a spec, and returns what is wrong.
+func ofSpec(children []*process, path string) (found []string, err error) {
+	cases, err := casesOf(path)
+	if err != nil {
+		return []string{err.Error()}, nil
+	}
+	for i, c := range cases {
+		v, err := judgeAll(children, request{Number: uint64(i), Case: c})
 		if err != nil {
-			fmt.Println(err)
-			continue
+			return found, err
 		}
-		for i, c := range cases {
-			v, err := judgeAll(children, request{Number: uint64(i), Case: c})
-			if err != nil {
-				return err
-			}
-			if v.Status != "right" {
-				fmt.Printf("%s, case %d, %s: %s %s %s\n", path, i, c.Type, v.Status, v.Variant, v.Message)
-				wrong++
-			}
+		if v.Status != "right" {
+			found = append(found, fmt.Sprintf("%s, case %d, %s: %s %s %s", path, i, c.Type, v.Status, v.Variant, v.Message))
 		}
 	}
-	if wrong > 0 {
-		return fmt.Errorf("%d cases are not right", wrong)
-	}
-	return nil
+	return found, nil
 }
