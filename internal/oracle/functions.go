@@ -640,6 +640,12 @@ func (e *evaluation) extreme(name string, x, y value, xDiffers, yDiffers differi
 	case a.v == b.v:
 		out, among.among = still(a), 0
 	}
+	for i, slope := range b.d { // a share of 0 is NaN where it is multiplied by an infinite slope
+		if b.on(i) && (math.IsInf(slope, 0) || slope != slope) {
+			out.varies, out.lanes = true, out.lanes|b.lanes
+			out.de[i] = math.Inf(1)
+		}
+	}
 	if name == "min" {
 		out = neg(out)
 	}

@@ -38,6 +38,19 @@ func TestInfiniteSlopes(t *testing.T) {
 	}
 }
 
+// TestShareOfNothing checks that a share of 0 times an infinite slope may be NaN: of what is not the extreme.
+func TestShareOfNothing(t *testing.T) {
+	x := depending(0, 2)
+	infinite := mul(x, number{v: math.Inf(1)}, 0x1p-24)
+	e := &evaluation{unit: 0x1p-24}
+	if got := e.extreme("min", realValue(infinite), realValue(exactly(1)), never, never).number(); got.v != 1 || got.by(0, 1) != 0 || !math.IsInf(got.de[0], 1) || got.de[1] != 0 {
+		t.Errorf("want 1 with a slope of 0 that is not known, got %v with %v and errors %v", got.v, got.d, got.de)
+	}
+	if got := e.extreme("min", realValue(x), realValue(exactly(1)), never, never).number(); got.de[0] != 0 {
+		t.Errorf("want a slope of 0 that is known, got errors %v", got.de)
+	}
+}
+
 // TestOverflow checks that what a type may not hold is not known, nor what is made of it.
 func TestOverflow(t *testing.T) {
 	large := mul(depending(0, 1e30), exactly(1e20), 0x1p-24).within(math.MaxFloat32)
