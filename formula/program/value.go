@@ -253,8 +253,8 @@ func (b *builder) binary(n *expr.Binary, sc *scope, isIndex bool) (value, error)
 		return value{node: term.RealPower(x.node, y.node)}, nil
 	}
 	if d, known := y.node.Known(); known && d == 0 && (op == term.Quotient || op == term.Modulo) {
-		if b.idle(sc) {
-			return value{node: term.Number(0)}, nil // never evaluated
+		if sc.partly || b.idle(sc) {
+			return value{node: term.Number(0)}, nil // never evaluated: opgen check has proved it, for conditions, too
 		}
 		return value{}, fmt.Errorf("the divisor is 0")
 	}
