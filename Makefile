@@ -56,10 +56,10 @@ coverage-table:
 # race runs tests under the race detector, with -short: tests that compute with one goroutine, in which it finds nothing, take smaller samples.
 # It leaves out commands, examples and tools that start no goroutines, or only those that wait for a process: the packages that they use are there.
 # It leaves out optest, whose checks run in kernels.
-# Of the packages below internal, it leaves out release and modproxy: they start none, and most of their time is that of the go command.
+# Of the packages below internal, it leaves out some that start none, and whose tests take long: their checks of specs run in internal/driver.
 race:
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 30m . ./runtime/... ./kernels/... ./generate/... ./cmd/opconform \
-		$$($(GO) list ./internal/... | grep -v -e /internal/release$$ -e /internal/modproxy$$)
+		$$($(GO) list ./internal/... | grep -v -E '/internal/(release|modproxy|breaking|explain|randomformula|oracle|format)$$')
 
 # property runs GRAPHS random plans on 1 to 8 workers, and breaks MUTANTS of them in every way: more than test
 # does. It runs RANKS random programs on 1 to 4 ranks that are late, and breaks as many parts of plans. It runs TILINGS random graphs of the catalogue, and as many by hand, whole and in tiles of random extents, by all executors. It also
