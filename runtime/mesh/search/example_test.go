@@ -15,9 +15,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// A network of two layers has large weights and few samples, and links are slow. The fastest strategy that is
-// found divides the features of the output between two devices: both compute the hidden features, and only
-// parts of the output are sent. The strategy is written as a file.
+// A network of two layers has large weights and few samples. The fastest strategy that is found divides the
+// hidden features between two devices, and is faster than one device alone. It is written as a file.
 func Example() {
 	g := graph.New(1)
 	h := linear.Apply(g, linear.Defaults(64), g.Input("x", dtype.F32, 2, 32), graph.Named("hidden"))
@@ -27,9 +26,15 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+	machine := search.Machine{Rate: 1e9, Bandwidth: 1e9, Link: 5e8, Latency: 1e-6}
+	alone, _, err := machine.Predict(program, 1)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	best, err := search.Best(program, search.Config{
 		Devices: 2,
-		Machine: search.Machine{Rate: 1e9, Bandwidth: 1e9, Link: 1e8, Latency: 1e-6},
+		Machine: machine,
 		Moves: mesh.Moves{
 			Cut: func(dim, from, count int) (*graph.Operator, task.Attrs) {
 				return slice.Operator, slice.Defaults(from, count).WithAxis(dim)
@@ -46,11 +51,11 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d messages\n%s", best.Messages, file)
+	fmt.Printf("%.1f us instead of %.1f, with %d messages\n%s", best.Seconds*1e6, alone.Seconds*1e6, best.Messages, file)
 	// Output:
-	// 2 messages
+	// 15.5 us instead of 19.3, with 3 messages
 	// [divide]
-	// [divide."out.weight"]
+	// [divide."hidden.weight"]
 	// 0 = "data"
 	//
 	// [mesh]
