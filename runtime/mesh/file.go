@@ -103,37 +103,38 @@ func Parse(name string, text []byte) (*Strategy, error) {
 
 // Encode returns the strategy as a file that Parse reads.
 func (s *Strategy) Encode() ([]byte, error) {
-	file := map[string]any{}
-	put := func(table, key string, name string, value any) {
-		if file[table] == nil {
-			file[table] = map[string]any{}
-		}
-		if name == "" {
-			file[table].(map[string]any)[key] = value
-			return
-		}
-		of, ok := file[table].(map[string]any)[key].(map[string]any)
-		if !ok {
-			of = map[string]any{}
-			file[table].(map[string]any)[key] = of
-		}
-		of[name] = value
+	type dimensions = map[string]map[string]string // axes, by tensor and dimension
+	type pipeline struct {
+		Stages  []string       `toml:"stages"`
+		Batches int            `toml:"micro_batches"`
+		Cut     map[string]int `toml:"cut"`
 	}
+	file := struct {
+		Mesh     map[string]int `toml:"mesh"`
+		Divide   dimensions     `toml:"divide,omitempty"`
+		Read     dimensions     `toml:"read,omitempty"`
+		Pipeline *pipeline      `toml:"pipeline,omitempty"`
+	}{Mesh: map[string]int{}, Divide: dimensions{}, Read: dimensions{}}
 	for _, a := range s.Mesh {
-		put("mesh", a.Name, "", a.Size)
+		file.Mesh[a.Name] = a.Size
 	}
 	for _, r := range s.Rules {
-		put(map[bool]string{false: "divide", true: "read"}[r.Read], r.Tensor, strconv.Itoa(r.Dim), r.Axis)
+		to := file.Divide
+		if r.Read {
+			to = file.Read
+		}
+		if to[r.Tensor] == nil {
+			to[r.Tensor] = map[string]string{}
+		}
+		to[r.Tensor][strconv.Itoa(r.Dim)] = r.Axis
 	}
 	if p := s.Pipeline; p != nil {
-		stages := []string{}
+		file.Pipeline = &pipeline{Stages: []string{}, Batches: p.Batches, Cut: map[string]int{}}
 		for _, stage := range p.Stages {
-			stages = append(stages, stage.Node)
+			file.Pipeline.Stages = append(file.Pipeline.Stages, stage.Node)
 		}
-		put("pipeline", "stages", "", stages)
-		put("pipeline", "micro_batches", "", p.Batches)
 		for _, r := range p.Cut {
-			put("pipeline", "cut", r.Tensor, r.Dim)
+			file.Pipeline.Cut[r.Tensor] = r.Dim
 		}
 	}
 	var out bytes.Buffer

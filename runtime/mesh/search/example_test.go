@@ -15,6 +15,14 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
+// moves cut by slice and join by concat.
+var moves = mesh.Moves{
+	Cut: func(dim, from, count int) (*graph.Operator, task.Attrs) {
+		return slice.Operator, slice.Defaults(from, count).WithAxis(dim)
+	},
+	Join: func(dim int) (*graph.Operator, task.Attrs) { return concat.Operator, concat.Defaults(dim) },
+}
+
 // A network of two layers has large weights and few samples. The fastest strategy that is found divides the
 // hidden features between two devices, and is faster than one device alone. It is written as a file.
 func Example() {
@@ -35,12 +43,7 @@ func Example() {
 	best, err := search.Best(program, search.Config{
 		Devices: 2,
 		Machine: machine,
-		Moves: mesh.Moves{
-			Cut: func(dim, from, count int) (*graph.Operator, task.Attrs) {
-				return slice.Operator, slice.Defaults(from, count).WithAxis(dim)
-			},
-			Join: func(dim int) (*graph.Operator, task.Attrs) { return concat.Operator, concat.Defaults(dim) },
-		},
+		Moves:   moves,
 	})
 	if err != nil {
 		fmt.Println(err)
@@ -54,10 +57,10 @@ func Example() {
 	fmt.Printf("%.1f us instead of %.1f, with %d messages\n%s", best.Seconds*1e6, alone.Seconds*1e6, best.Messages, file)
 	// Output:
 	// 15.5 us instead of 19.3, with 3 messages
+	// [mesh]
+	// data = 2
+	//
 	// [divide]
 	// [divide."hidden.weight"]
 	// 0 = "data"
-	//
-	// [mesh]
-	// data = 2
 }

@@ -7,26 +7,15 @@ import (
 	"testing"
 
 	_ "github.com/opgen/opgen/formula" // divides operators
-	"github.com/opgen/opgen/generated/concat"
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/meansquarederror"
 	"github.com/opgen/opgen/generated/sgd"
-	"github.com/opgen/opgen/generated/slice"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/mesh"
 	"github.com/opgen/opgen/runtime/mesh/search"
-	"github.com/opgen/opgen/runtime/task"
 )
-
-// moves cut by slice and join by concat.
-var moves = mesh.Moves{
-	Cut: func(dim, from, count int) (*graph.Operator, task.Attrs) {
-		return slice.Operator, slice.Defaults(from, count).WithAxis(dim)
-	},
-	Join: func(dim int) (*graph.Operator, task.Attrs) { return concat.Operator, concat.Defaults(dim) },
-}
 
 // network returns a training step of two blocks of two layers, with many samples or many features.
 func network(t *testing.T, batch, features int) *graph.Program {
