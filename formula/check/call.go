@@ -48,7 +48,7 @@ func (f *formula) call(n *expr.Call, fr *frame, index bool) (value, *expr.Error)
 	}
 	if (n.Func == "keep" || n.Func == "drop") && len(n.Args) == 2 {
 		if id, ok := n.Args[0].(*expr.Ident); ok {
-			if b := boundPart(fr, id.Name, part{fn: n.Func, axes: show(n.Args[1])}); b != nil {
+			if b := boundPart(fr, id.Name, part{fn: n.Func, axes: f.unique(n.Args[1], fr)}); b != nil {
 				return value{kinds: kRun, run: b.run.asIndex(), index: true}, nil
 			}
 		}
@@ -196,10 +196,7 @@ func (f *formula) apply(n *expr.Call, fn *expr.Function, owner *formula, args []
 	}
 	owner.active = append(owner.active, fn.Name)
 	defer func() { owner.active = owner.active[:len(owner.active)-1] }()
-	in := &frame{outer: fr, closed: true, params: map[string]value{}}
-	for i, p := range fn.Params {
-		in.params[p.Name] = args[i]
-	}
+	in := f.body(fn, n.Args, args, fr, index)
 	if owner != f {
 		owner.steps = f.steps
 		defer func() { f.steps = owner.steps }()
@@ -215,6 +212,16 @@ func (f *formula) apply(n *expr.Call, fn *expr.Function, owner *formula, args []
 	e := failf(n, err.Code, "in %s(%s), of %s: %s", fn.Name, params(fn), strings.Join(strings.Fields(text), " "), err.Message)
 	e.Hint = err.Hint
 	return value{}, e
+}
+
+// body returns the scope of the body of function fn in a call at fr: the parameters have the values args of
+// the arguments nodes.
+func (f *formula) body(fn *expr.Function, nodes []expr.Node, args []value, fr *frame, index bool) *frame {
+	in := &frame{outer: fr, closed: true, params: map[string]value{}, args: map[string]*argument{}}
+	for i, p := range fn.Params {
+		in.params[p.Name], in.args[p.Name] = args[i], &argument{nodes[i], fr, f.unique(nodes[i], fr), index}
+	}
+	return in
 }
 
 func params(fn *expr.Function) string {

@@ -58,11 +58,35 @@ func (f *formula) inside(n expr.Node, t *tensor, items []item, elems []elem, fr 
 		if e.n == nil {
 			return nil
 		}
-		if it.int != nil && f.nonnegative(it.int, fr) && f.nonnegative(e.n.Sub(constant(1)).Sub(it.int), fr) {
+		if it.int != nil && f.within(it.int, e.n, fr) {
 			return nil
 		}
 		return f.outside(n, t, it, e, fr)
 	})
+}
+
+// within reports whether 0 <= p < n is provable at fr: for the integer p, or for the value of p, which may
+// have wrapped around and which conditions at fr compare. A part of the one proof does not complete the
+// other, unless p is no sum.
+func (f *formula) within(p, n poly, fr *frame) bool {
+	above, under := f.nonnegative(p, fr), f.nonnegative(n.Sub(constant(1)).Sub(p), fr)
+	if above && under {
+		return true
+	}
+	if p.Single() == "" {
+		above, under = false, false
+	}
+	for in := fr; in != nil; in = in.outer {
+		for _, t := range in.tests {
+			more := constant(1)
+			if t.equal {
+				more = constant(0)
+			}
+			above = above || t.y.Equal(p) && f.nonnegative(t.x.Add(more), fr)
+			under = under || t.x.Equal(p) && f.nonnegative(n.Sub(t.y).Sub(constant(1)).Add(more), fr)
+		}
+	}
+	return above && under
 }
 
 // outside returns the error for subscript it, which is not provably below extent e, with a hint.

@@ -19,7 +19,7 @@ func (f *formula) requirements() {
 		if n, err := expr.Parse(that); err == nil {
 			f.required = append(f.required, n)
 			f.require(n)
-			f.assume(n, true, f.root, true)
+			f.assume(n, true, f.root, f.root, true)
 		}
 	}
 }

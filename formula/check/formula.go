@@ -66,7 +66,7 @@ type formula struct {
 	lost       map[string]bool       // names that lines with errors may define
 	steps      int                   // remaining evaluations of expressions, and remaining steps of proofs
 	proofs     int
-	calls      int      // number of calls of functions so far
+	calls      int      // number of texts that stand for what is too long so far
 	giving     []string // targets of the statement that is being checked
 	checked    *expr.Statement
 	recurring  *recurring // of the statements that are being checked, if there are recurrences

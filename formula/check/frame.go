@@ -52,6 +52,7 @@ type frame struct {
 	outer  *frame
 	bound  []*binding
 	params map[string]value
+	args   map[string]*argument // what stands for the parameters; none while a function is defined
 	// closed marks the scope of a function body: names of enclosing scopes are not visible in it.
 	closed bool
 	// spec marks an expression of the spec outside of the formula. Other checks report its errors.
@@ -62,6 +63,15 @@ type frame struct {
 	tests []test
 	// unequal holds pairs of integers that are known to be different here.
 	unequal [][2]poly
+}
+
+// argument is what stands for a parameter of a function: an expression, the scope of the call, and the text
+// of the expression, in which no parameters are left.
+type argument struct {
+	x     expr.Node
+	fr    *frame
+	text  string
+	index bool // whether it is part of a subscript, where / rounds down
 }
 
 // test is a comparison that holds: X < Y, or X <= Y if equal is set.
@@ -94,6 +104,16 @@ func (fr *frame) param(name string) (v value, ok bool) {
 		return !ok
 	})
 	return v, ok
+}
+
+// argument returns what stands for a name that is a parameter at fr, or nil.
+func (fr *frame) argument(name string) (a *argument) {
+	fr.visible(func(fr *frame) bool {
+		a = fr.args[name]
+		_, isParam := fr.params[name]
+		return !isParam
+	})
+	return a
 }
 
 // indices returns the visible bindings of an index name, the innermost first. A run of indices may have one
@@ -167,39 +187,69 @@ func (fr *frame) apart(name string, p poly) bool {
 // assuming returns an inner scope in which the value of cond is known: true if holds is set, else false.
 func (f *formula) assuming(cond expr.Node, holds bool, fr *frame, index bool) *frame {
 	in := &frame{outer: fr}
-	f.assume(cond, holds, in, index)
+	f.assume(cond, holds, in, in, index)
 	return in
 }
 
-func (f *formula) assume(cond expr.Node, holds bool, fr *frame, index bool) {
+// assume adds to fr what follows from the value of cond, whose names have the meaning that they have at at:
+// the body of a function if fr tests a call of it.
+func (f *formula) assume(cond expr.Node, holds bool, fr, at *frame, index bool) {
+	if f.steps--; f.steps < 0 {
+		return // eval reports it
+	}
 	switch n := cond.(type) {
 	case *expr.Unary:
 		if n.Op == "!" {
-			f.assume(n.X, !holds, fr, index)
+			f.assume(n.X, !holds, fr, at, index)
 			return
 		}
 	case *expr.Binary:
 		if n.Op == "&&" && holds || n.Op == "||" && !holds {
-			f.assume(n.X, holds, fr, index)
-			f.assume(n.Y, holds, fr, index)
+			f.assume(n.X, holds, fr, at, index)
+			f.assume(n.Y, holds, fr, at, index)
 			return
 		}
-		f.compare(n, holds, fr, index)
+		f.compare(n, holds, fr, at, index)
+	case *expr.Ident:
+		if a := at.argument(n.Name); a != nil {
+			f.assume(a.x, holds, fr, a.fr, a.index)
+			return
+		}
+	case *expr.Call:
+		f.assumeCall(n, holds, fr, at, index)
 	}
-	if holds {
-		fr.facts = append(fr.facts, show(cond))
-	} else {
-		fr.facts = append(fr.facts, "!"+show(cond))
+	switch t := text(cond, at); {
+	case t == "":
+	case holds:
+		fr.facts = append(fr.facts, t)
+	default:
+		fr.facts = append(fr.facts, "!"+t)
 	}
 }
 
-// compare adds the comparison n of integers, or its negation if holds is false, to the known tests of fr.
-func (f *formula) compare(n *expr.Binary, holds bool, fr *frame, index bool) {
+// assumeCall adds to fr what follows from the value of a call: what the body of the function says.
+func (f *formula) assumeCall(n *expr.Call, holds bool, fr, at *frame, index bool) {
+	fn := f.functions[n.Func]
+	if fn == nil || len(fn.Params) != len(n.Args) || slices.Contains(f.active, fn.Name) || f.broken[fn.Name] {
+		return
+	}
+	args, err := f.evalAll(n.Args, at, index)
+	if err != nil {
+		return
+	}
+	f.active = append(f.active, fn.Name)
+	defer func() { f.active = f.active[:len(f.active)-1] }()
+	f.assume(fn.X, holds, fr, f.body(fn, n.Args, args, at, index), index)
+}
+
+// compare adds the comparison n of integers at at, or its negation if holds is false, to the known tests of
+// fr.
+func (f *formula) compare(n *expr.Binary, holds bool, fr, at *frame, index bool) {
 	if !slices.Contains([]string{"<", "<=", ">", ">=", "==", "!="}, n.Op) {
 		return
 	}
-	x, err1 := f.eval(n.X, fr, index)
-	y, err2 := f.eval(n.Y, fr, index)
+	x, err1 := f.eval(n.X, at, index)
+	y, err2 := f.eval(n.Y, at, index)
 	if err1 != nil || err2 != nil || x.int == nil || y.int == nil {
 		return
 	}

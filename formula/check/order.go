@@ -34,7 +34,7 @@ func (f *formula) ordered(n *expr.Reduce, in, fr *frame) (value, *expr.Error) {
 	if size == nil {
 		return value{kinds: kInt}, nil
 	}
-	name := f.scoped(show(n), fr)
+	name := f.unique(n, fr)
 	f.atomInfo(name).extent = below(size)
 	return value{kinds: kInt, int: atom(name)}, nil
 }

@@ -95,7 +95,7 @@ func (f *formula) readPassed(n *expr.Read, a *Arg, fr *frame) (value, *expr.Erro
 		v.kinds = elseOf(k, outside.kinds)
 	}
 	if v.kinds == kInt && n.Else == nil {
-		name := f.scoped(show(n), fr)
+		name := f.unique(n, fr)
 		f.atomInfo(name).free = true
 		v.int = atom(name)
 	}

@@ -253,7 +253,7 @@ func (pr *proof) bounded(p poly) (string, extent) {
 		switch {
 		case i != nil && i.extent != nil:
 			return a, pr.tested(a, *i.extent)
-		case i != nil && i.dividend != nil && pr.holds(i.dividend):
+		case i != nil && i.dividend != nil:
 			return a, pr.tested(a, *below(i.by))
 		case i != nil && i.prefix != nil:
 			if x := pr.prefix(i.prefix); x != nil {
@@ -315,16 +315,19 @@ func (pr *proof) tested(name string, x extent) extent {
 			if t.equal {
 				more = constant(0)
 			}
-			if t.x.Single() == name { // x < y
+			if t.x.Single() == name && !pr.wraps(t.y) { // x < y
 				x.his = append(x.his, t.y.Add(constant(1)).Sub(more))
 			}
-			if t.y.Single() == name {
+			if t.y.Single() == name && !pr.wraps(t.x) {
 				x.los = append(x.los, t.x.Add(more))
 			}
 		}
 	}
 	return x
 }
+
+// wraps reports whether p may be a sum that wraps around, so that what holds for p holds for no part of it.
+func (pr *proof) wraps(p poly) bool { return p.Single() == "" && pr.isFree(p) }
 
 // quotient proves p >= 0 where p contains a floor quotient a / b with factor 1 or -1, or with a multiple of
 // b. For the former it multiplies by b: a / b <= c if a < (c + 1) * b, and a / b >= c if a >= c * b. For the

@@ -69,6 +69,10 @@ role  = "input"
 type  = "T"
 shape = ["P[i]"]
 variadic = { min = 1 }
+[slots.row]
+role  = "input"
+type  = "T"
+shape = ["B"]
 [slots.output]
 role  = "output"
 type  = "T"
@@ -157,7 +161,14 @@ func TestProofs(t *testing.T) {
 		{"(loose[a] >= 0 && loose[a] < B ? input[a, loose[a]] : 0)", true},
 		{"input[a, b % B]", true},
 		{"input[a, (b + 7) % B]", true},
-		{"input[a, (b - 7) % B]", false},
+		{"input[a, (b - 7) % B]", true},
+		{"input[a, loose[a] % B]", true},
+		{"input[a, loose[a] % B + 1]", false},
+		{"(loose[a] + 1 >= 0 && loose[a] + 1 < B ? input[a, loose[a] + 1] : 0)", true}, // it is what is compared, wrapped or not
+		{"(loose[a] >= -1 && loose[a] + 1 < B ? input[a, loose[a] + 1] : 0)", false},
+		{"(min(loose[a], b) >= 0 && min(loose[a], b) < B ? input[a, min(loose[a], b)] : 0)", true},
+		{"(loose[a] + 1 >= 0 && loose[a] + 1 <= B ? input[a, loose[a] + 1] : 0)", false},
+		{"(((a / 2 <= 2 ? n : 0) < B) ? input[a, (a / 2 <= 2 ? n : 0)] : 0)", false}, // 5 / 2 is more than 2, but not in a subscript
 		{"input[a, min(b + 5, B - 1)]", true},
 		{"input[a, max(b - 5, 0)]", true},
 		{"input[a, max(b - 5, 2)]", false},
@@ -229,6 +240,50 @@ func TestProofs(t *testing.T) {
 		}
 		if ok := len(found) == 0; ok != tt.ok {
 			t.Errorf("%s: found %q, want ok %v", tt.read, strings.Join(found, "; "), tt.ok)
+		}
+	}
+}
+
+// TestGuardsInFunctions checks reads that conditions guard, where the conditions, the reads or both are in
+// functions.
+func TestGuardsInFunctions(t *testing.T) {
+	tests := []struct {
+		functions, term string // the term is one of a sum over b, for each a
+		ok              bool
+	}{
+		{"pick(i) = i >= 0 && i < B ? row[i] : 0", "pick(loose[a])", true},
+		{"pick(i) = i >= 0 && i <= B ? row[i] : 0", "pick(loose[a])", false},
+		{"pick(a) = loose[a] >= 0 && loose[a] < B ? row[loose[a]] : 0", "pick(a)", true},
+		{"pick(a) = loose[a] >= 0 && loose[0] < B ? row[loose[a]] : 0", "pick(a)", false},
+		{"within(i) = i >= 0 && i < B", "(within(loose[a]) ? input[a, loose[a]] : 0)", true},
+		{"within(i) = i >= 0 && i < B", "(within(loose[0]) ? input[a, loose[a]] : 0)", false},
+		{"within(i) = i >= 0 && i < B", "(within(loose[a]) || a > 0 ? input[a, loose[a]] : 0)", false},
+		{"within(i) = i >= 0 && i < B", "sum(b' if within(b' - b): input[a, b' - b])", true},
+		{"out(i) = i < 0 || i >= B", "(out(loose[a]) ? 0 : input[a, loose[a]])", true},
+		{"out(i) = i < 0 && i >= B", "(out(loose[a]) ? 0 : input[a, loose[a]])", false},
+		{"out(i) = i < 0 || i >= B", "(!out(loose[a]) ? input[a, loose[a]] : 0)", true},
+		{"within(i) = i >= 0 && i < B\npick(a, i) = within(i) ? input[a, i] : 0", "pick(a, loose[a] + 1)", true},
+		{"within(i) = i >= 0 && i < B\npick(a, i) = within(i + 1) ? input[a, i] : 0", "pick(a, loose[a])", false},
+		{"pick(c, i) = c ? row[i] : 0", "pick(loose[a] >= 0 && loose[a] < B, loose[a])", true},
+		{"pick(c, i) = c ? row[i] : 0", "pick(loose[a] >= 0 && loose[a] < B, loose[0])", false},
+		{"at(a) = loose[a]", "(at(a) >= 0 && at(a) < B ? input[a, loose[a]] : 0)", true},
+		{"at(a) = loose[a]\nwithin(a) = at(a) >= 0 && at(a) < B", "(within(a) ? input[a, at(a)] : 0)", true},
+		{"at(a) = loose[a]\nwithin(a) = at(a) >= 0 && at(a) < B", "(within(0) ? input[a, at(a)] : 0)", false},
+		{"pick(a) = loose[a] >= 0 && min(loose[a], B - 1) >= 0 ? row[min(loose[a], B - 1)] : 0", "pick(a)", true},
+
+		{"within(i) = within(i) && i < B", "(within(loose[a]) ? input[a, loose[a]] : 0)", false},
+	}
+	var list diag.List
+	s := spec.Read("proved.toml", provedSpec, &list)
+	s.Slots[3].Role.V = "weight"
+	c := &catalogue{scopes: map[*spec.Spec]*scope.Scope{s: scope.New(s, &list)}}
+	for _, tt := range tests {
+		var found []string
+		for _, d := range c.check(s, tt.functions+"\noutput[a] = sum(b: b * "+tt.term+")") {
+			found = append(found, d.Message)
+		}
+		if ok := len(found) == 0; ok != tt.ok {
+			t.Errorf("%s: %s: found %q, want ok %v", tt.functions, tt.term, strings.Join(found, "; "), tt.ok)
 		}
 	}
 }

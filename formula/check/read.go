@@ -125,7 +125,7 @@ func (f *formula) readTensor(n *expr.Read, t *tensor, fr *frame) (value, *expr.E
 // lookup returns an element of an integer tensor as an atom, with the bounds that the slot declares (below
 // and except).
 func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
-	name := f.scoped(show(n), fr)
+	name := f.unique(n, fr)
 	switch {
 	case t.within == nil:
 		f.atomInfo(name).free = true
@@ -143,14 +143,14 @@ func (f *formula) lookup(n *expr.Read, t *tensor, fr *frame) poly {
 	return atom(name)
 }
 
-// scoped makes the name of an atom unique if fr is in the body of a function, since the same text has another
-// meaning in each call.
-func (f *formula) scoped(text string, fr *frame) string {
-	if !fr.inFunction() {
-		return text
+// unique returns the text of an expression at fr, for the name of an atom. In place of one that is too long,
+// or of one in a function of another formula, stands a text that nothing else has.
+func (f *formula) unique(n expr.Node, fr *frame) string {
+	if t := text(n, fr); t != "" && (f == f.c.main || !fr.inFunction()) {
+		return t
 	}
 	f.calls++
-	return fmt.Sprintf("%s in call %d", text, f.calls)
+	return fmt.Sprintf("the value of call %d", f.calls)
 }
 
 // inFunction reports whether fr is in the body of a function.

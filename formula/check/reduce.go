@@ -130,7 +130,7 @@ func (f *formula) binder(b *expr.Binder, fr *frame) *expr.Error {
 			if err := want(x.Args[1], axes, kRun); err != nil {
 				return err
 			}
-			return f.bindPart(id, part{fn: x.Func, axes: show(x.Args[1])}, fr)
+			return f.bindPart(id, part{fn: x.Func, axes: f.unique(x.Args[1], fr)}, fr)
 		}
 	case *expr.Read:
 		if s, ok := soleSlice(x); ok && f.tensors[x.Name] == nil {

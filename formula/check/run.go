@@ -183,19 +183,19 @@ func shapeText(elems []elem) string {
 
 // list infers the value of a list [a, b] of integers, as a run.
 func (f *formula) list(n *expr.List, fr *frame) (value, *expr.Error) {
-	text, product := "[", constant(1)
+	name, product := "[", constant(1)
 	for i, e := range n.Elems {
 		v, err := f.integer(e, fr)
 		if err != nil {
 			return value{}, err
 		}
 		if i > 0 {
-			text += ", "
+			name += ", "
 		}
-		text += show(e)
+		name += f.unique(e, fr)
 		product = product.Mul(v.int)
 	}
-	r := named(text + "]")
+	r := named(name + "]")
 	if r == nil {
 		return value{kinds: kRun}, nil
 	}

@@ -74,7 +74,7 @@ func (f *formula) leftSide(s *expr.Statement) (*frame, []*tensor, *expr.Error) {
 		if err := f.noElements(s.When); err != nil {
 			return nil, nil, err
 		}
-		f.assume(s.When, true, fr, false)
+		f.assume(s.When, true, fr, fr, false)
 	}
 	for _, b := range s.For {
 		if err := f.forRange(b, fr); err != nil {
@@ -222,6 +222,6 @@ func (f *formula) assumePresent(t *tensor, fr *frame) {
 		return
 	}
 	if n, err := expr.Parse(t.slot.Present); err == nil {
-		f.assume(n, true, fr, true)
+		f.assume(n, true, fr, fr, true)
 	}
 }

@@ -30,7 +30,42 @@ func (f *formula) source(n expr.Node) string {
 }
 
 // show writes an expression in a normal form: spaces and redundant parentheses of the source do not matter.
-func show(n expr.Node) string {
+func show(n expr.Node) string { return new(printer).show(n) }
+
+// text writes an expression at fr as show does, with the arguments in place of the parameters of functions.
+// Equal texts denote equal values where the conditions of both places hold. It is "" where it is longer than
+// maxName.
+func text(n expr.Node, fr *frame) string {
+	p := &printer{fr: fr}
+	s := p.show(n)
+	if p.long || len(s) > maxName {
+		return ""
+	}
+	return s
+}
+
+// printer writes expressions. With a frame it writes arguments in place of parameters, up to maxName bytes.
+type printer struct {
+	fr      *frame
+	written int  // bytes of arguments so far
+	long    bool // whether these are too many
+}
+
+// name writes a name: an argument if it is that of a parameter.
+func (p *printer) name(s string) string {
+	a := p.fr.argument(s)
+	if a == nil {
+		return s
+	}
+	p.written += len(a.text)
+	p.long = p.written > maxName
+	return a.text
+}
+
+func (p *printer) show(n expr.Node) string {
+	if p.long {
+		return ""
+	}
 	switch n := n.(type) {
 	case *expr.Lit:
 		if s, ok := n.Value.(string); ok {
@@ -38,111 +73,111 @@ func show(n expr.Node) string {
 		}
 		return fmt.Sprint(n.Value)
 	case *expr.Ident:
-		return n.Name
+		return p.name(n.Name)
 	case *expr.Select:
 		return show(n.X) + "." + n.Field
 	case *expr.Unary:
-		return n.Op + show(n.X)
+		return n.Op + p.show(n.X)
 	case *expr.Binary:
 		if n.Op == "^" { // binds more tightly than a sign, and than what stands behind else
 			read, _ := n.X.(*expr.Read)
 			if _, signed := n.X.(*expr.Unary); signed || read != nil && read.Else != nil {
-				return "((" + show(n.X) + ") ^ " + show(n.Y) + ")"
+				return "((" + p.show(n.X) + ") ^ " + p.show(n.Y) + ")"
 			}
 		}
-		return "(" + show(n.X) + " " + n.Op + " " + show(n.Y) + ")"
+		return "(" + p.show(n.X) + " " + n.Op + " " + p.show(n.Y) + ")"
 	case *expr.Cond:
-		return "(" + show(n.If) + " ? " + show(n.Then) + " : " + show(n.Else) + ")"
+		return "(" + p.show(n.If) + " ? " + p.show(n.Then) + " : " + p.show(n.Else) + ")"
 	case *expr.Call:
 		args := slices.Clone(n.Args)
 		for _, a := range n.Named {
 			args = append(args, a)
 		}
-		return n.Func + "(" + showAll(args) + ")"
+		return n.Func + "(" + p.showAll(args) + ")"
 	case *expr.Named:
-		return n.Name + " = " + show(n.X)
+		return n.Name + " = " + p.show(n.X)
 	case *expr.Inline:
 		if n.Output != "" {
-			return show(n.Call) + "." + n.Output + "[" + showAll(n.At) + "]"
+			return show(n.Call) + "." + n.Output + "[" + p.showAll(n.At) + "]"
 		}
-		return show(n.Call) + "[" + showAll(n.At) + "]"
+		return show(n.Call) + "[" + p.showAll(n.At) + "]"
 	case *expr.Index:
-		return show(n.X) + "[" + show(n.I) + "]"
+		return show(n.X) + "[" + p.show(n.I) + "]"
 	case *expr.Slice:
 		s := ""
 		if n.X != nil {
-			s = show(n.X) + "[" + showSlice(n) + "]"
+			s = p.show(n.X) + "[" + p.showSlice(n) + "]"
 		} else {
-			s = showSlice(n)
+			s = p.showSlice(n)
 		}
 		return s
 	case *expr.In:
 		if n.Word != "" {
-			return "(" + show(n.X) + " in " + n.Word + ")"
+			return "(" + p.show(n.X) + " in " + n.Word + ")"
 		}
-		return "(" + show(n.X) + " in [" + showAll(n.List) + "])"
+		return "(" + p.show(n.X) + " in [" + p.showAll(n.List) + "])"
 	case *expr.List:
-		return "[" + showAll(n.Elems) + "]"
+		return "[" + p.showAll(n.Elems) + "]"
 	case *expr.Read:
-		s := n.Name
+		s := p.name(n.Name)
 		if n.Old {
 			s = "old." + s
 		}
 		for _, g := range n.Groups {
-			s += "[" + showAll(g) + "]"
+			s += "[" + p.showAll(g) + "]"
 		}
 		if n.Else != nil {
-			s += " else " + show(n.Else)
+			s += " else " + p.show(n.Else)
 		}
 		return s
 	case *expr.Number:
-		return "#(" + showAll(n.Items) + ")"
+		return "#(" + p.showAll(n.Items) + ")"
 	case *expr.Reduce:
 		var binders []string
 		for _, b := range n.Binders {
-			binders = append(binders, show(b))
+			binders = append(binders, p.show(b))
 		}
 		s := n.Kind.String() + "(" + strings.Join(binders, ", ")
 		if n.If != nil {
-			s += " if " + show(n.If)
+			s += " if " + p.show(n.If)
 		}
 		if n.X != nil {
-			s += ": " + show(n.X)
+			s += ": " + p.show(n.X)
 		}
 		if n.Descending {
 			s += " descending"
 		}
 		if n.Kind.Is(reduction.Order) {
-			return s + ")[" + showAll(n.At) + "]"
+			return s + ")[" + p.showAll(n.At) + "]"
 		}
 		return s + ")"
 	case *expr.Binder:
-		s := show(n.X)
+		s := p.show(n.X)
 		if n.Lo != nil {
-			s += " in " + show(n.Lo) + " .. " + show(n.Hi)
+			s += " in " + p.show(n.Lo) + " .. " + p.show(n.Hi)
 		} else if n.Hi != nil {
-			s += " < " + show(n.Hi)
+			s += " < " + p.show(n.Hi)
 		}
 		return s
 	}
 	return ""
 }
 
-func showSlice(n *expr.Slice) string {
+func (p *printer) showSlice(n *expr.Slice) string {
 	s := ":"
 	if n.Lo != nil {
-		s = show(n.Lo) + s
+		s = p.show(n.Lo) + s
 	}
 	if n.Hi != nil {
-		s += show(n.Hi)
+		s += p.show(n.Hi)
 	}
 	return s
 }
 
-func showAll(nodes []expr.Node) string {
+func (p *printer) showAll(nodes []expr.Node) string {
 	var out []string
 	for _, n := range nodes {
-		out = append(out, show(n))
+		out = append(out, p.show(n))
 	}
 	return strings.Join(out, ", ")
 }

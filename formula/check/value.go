@@ -365,10 +365,19 @@ func (f *formula) cond(n *expr.Cond, fr *frame, index bool) (value, *expr.Error)
 	case x.int.Equal(y.int):
 		v.int = x.int
 	case x.int != nil && y.int != nil:
-		v.int = f.choice(f.scoped(show(n.If), fr), x.int, y.int)
+		v.int = f.choice(f.condition(n.If, fr, index), x.int, y.int)
 	}
-	v.run = oneOf(f.scoped(show(n.If), fr), runOf(x), runOf(y))
+	v.run = oneOf(f.condition(n.If, fr, index), runOf(x), runOf(y))
 	return v, nil
+}
+
+// condition returns the text of the condition of a choice at fr. One with a quotient has two meanings.
+func (f *formula) condition(n expr.Node, fr *frame, index bool) string {
+	t := f.unique(n, fr)
+	if index && strings.Contains(t, " / ") {
+		return "rounded down, " + t
+	}
+	return t
 }
 
 func (f *formula) in(n *expr.In, fr *frame, index bool) (value, *expr.Error) {
