@@ -298,7 +298,7 @@ func TestCheckKillsMutants(t *testing.T) {
 	if testing.Short() {
 		n /= 2 // one goroutine does this; make property does all under the race detector
 	}
-	for seed := range n {
+	for seed := *first; seed < *first+n; seed++ {
 		r := rand.New(rand.NewPCG(seed, 7))
 		p, times := randomPlan(r, 14)
 		if seed%2 == 1 {

@@ -14,7 +14,10 @@ import (
 	"github.com/opgen/opgen/runtime/schedule"
 )
 
-var mutants = flag.Int("part-mutants", 1000, "number of mutants of parts that TestMutants judges")
+var (
+	mutants    = flag.Int("part-mutants", 1000, "number of mutants of parts that TestMutants judges")
+	mutantSeed = flag.Uint64("part-seed", 0, "which random plans and mutants of their parts TestMutants judges")
+)
 
 // values are what roots hold: a number for each index of the first dimension that has several.
 type values [][]uint64
@@ -511,11 +514,11 @@ func otherRoot(r *rand.Rand, p *plan.Part, at int, alike bool) {
 // in random orders of the queues. Most mutants must be refused, and each kind in some case: kinds that few
 // parts tell from the original, such as an order that other tasks impose too, have more mutants at the end.
 func TestMutants(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 140))
+	r := rand.New(rand.NewPCG(*mutantSeed+1, 140))
 	refused := map[string]int{}
 	accepted := 0
 	var subjects []*divided
-	for seed := uint64(0); len(subjects) < 30; seed++ {
+	for seed := *mutantSeed; len(subjects) < 30; seed++ {
 		d := random(t, seed)
 		if slices.ContainsFunc(d.whole.Tasks, func(t plan.Task) bool { return t.Tile > 1 }) {
 			continue // tiles of a step have no order, which values do not tell
