@@ -36,7 +36,6 @@ type use struct {
 	code      loops.Code  // nil if the interpreter runs the task
 	why       error       // why code is nil
 	notRows   error       // why shares cannot run single rows
-	narrow    []narrow    // groups with a maximum number of shares
 }
 
 // uses caches the compiled code of a task, by key.
@@ -82,7 +81,7 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	if u.code == nil {
 		return kernel{k.signature}.bind(a)
 	}
-	return l.bodies(u.code, u.narrow), nil
+	return l.bodies(u.code), nil
 }
 
 func (u *uses) put(key string, x *use) {
@@ -178,7 +177,6 @@ func (l *layout) compiled(u *program.Use) (*use, error) {
 	if l.axes > 0 && len(all) > 0 { // there are none where 0 is added to gradients
 		options.Rows, options.Before, out.notRows = l.divide(statements)
 	}
-	out.narrow = narrowed(all)
 	out.code, out.why = loops.Compile(l.program, all, l.tensors, options)
 	if options.Rows > 0 && out.code != nil {
 		out.notRows = out.code.RowByRow()
@@ -339,7 +337,7 @@ func (l *layout) late(statements []*program.Statement, old, now int) bool {
 }
 
 // bodies binds the compiled loops to memory. It returns one body for each step of the task.
-func (l *layout) bodies(code loops.Code, narrow []narrow) []op.Body {
+func (l *layout) bodies(code loops.Code) []op.Body {
 	out := make([]op.Body, len(l.kernel.signature.Steps))
 	for i := range out {
 		out[i] = nothing{}
@@ -348,7 +346,7 @@ func (l *layout) bodies(code loops.Code, narrow []narrow) []op.Body {
 	work := make([]int, code.Groups())
 	parts := make([]int, code.Groups())
 	for i := range work {
-		work[i], parts[i] = code.Work(i), mostParts(code.Total(i), narrow)
+		work[i], parts[i] = code.Work(i), code.Parts(i)
 	}
 	l.follow()
 	run := code.Bind(l.memory)

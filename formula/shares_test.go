@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/formula/internal/loops"
-	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
 	"github.com/opgen/opgen/runtime/perm"
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestNarrow lists into how many shares groups of loops are cut at most, by their iterations.
-func TestNarrow(t *testing.T) {
+// TestShares lists into how many shares groups of loops are cut at most: 0 for any number. A sum over columns
+// takes an eighth of its group only if that also has a product that is large enough.
+func TestShares(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
 		text string
@@ -21,24 +21,34 @@ func TestNarrow(t *testing.T) {
 		cols int
 		want string
 	}{
-		{"c[k] = max(n: x[n, k])\ny[n, k] = c[k]", 50, 1100, "[{1100 4}]"},
-		{"c[k] = max(n: x[n, k])\ny[n, k] = c[k]", 50, 30, "[{30 1}]"},
-		{"s[n] = max(k: x[n, k])", 50, 300, "[]"},
-		{"y[n, k] = 2 * x[n, k]", 50, 300, "[]"},
-		{"y[n, k] = sum(k': x[n, k'] * x[k', k])", 80, 80, "[{6400 80} {80 5}]"},
-		{"y[n, k] = n == 0 ? x[n, k] : y[n - 1, k] + x[n, k]", 50, 4000, "[{4000 3}]"},
-		{"y[n, k] = k == 0 ? x[n, k] : y[n, k - 1] + x[n, k]", 300, 40, "[{300 1}]"},
+		{"c[k] = max(n: x[n, k])\ny[n, k] = c[k]", 50, 1100, "[4 0]"},
+		{"c[k] = max(n: x[n, k])\ny[n, k] = c[k]", 500, 64, "[1 0]"},
+		{"s[n] = max(k: x[n, k])\ny[n, k] = s[n]", 50, 300, "[0]"},
+		{"y[n, k] = 2 * x[n, k]", 50, 300, "[0]"},
+		{"y[n, k] = sum(k': x[n, k'] * x[k', k])", 80, 80, "[5]"},
+		{"y[n, k] = sum(n': x[n', n] * x[n', k])", 128, 128, "[8]"},
+		{"s[n] = sum(n': x[n', n])\ny[n, k] = sum(n': x[n', n] * x[n', k]) + s[n]", 128, 128, "[4]"},
+		{"s[n] = sum(n': x[n', n])\ny[n, k] = sum(n': x[n', n] * x[n', k]) + s[n]", 64, 64, "[2]"},
+		{"y[n, k] = n == 0 ? x[n, k] : y[n - 1, k] + x[n, k]", 50, 4000, "[3]"},
+		{"y[n, k] = k == 0 ? x[n, k] : y[n, k - 1] + x[n, k]", 300, 40, "[1]"},
 	} {
-		p, err := program.Build(useOfTest(t, x.text, dtype.F32, x.rows, x.cols))
+		o, at, r := operatorOf(t, x.text, dtype.F32, x.rows, x.cols)
+		s := &task.Signature{Operator: o, Task: "forward", Kind: task.KindForward, Steps: []task.Step{{}, {}}, Params: []task.Param{
+			{Slot: slotX, Perm: perm.Read}, {Slot: slotY, Perm: perm.Write}}}
+		o.Signatures, r.Grids = []*task.Signature{s}, [][]op.Grid{{*op.Line(3000, 200), *op.Line(3000, 200)}}
+		bodies, err := loopKernel{s, &uses{}}.bind(&task.Accessor{Signature: s, Attrs: at, Resolved: r, Memory: memoryOf(r)})
 		if err != nil {
-			t.Fatalf("%s: %v", x.text, err)
+			t.Fatal(err)
 		}
-		if got := fmt.Sprint(narrowed(p.Statements)); got != x.want {
-			t.Errorf("%s of %d x %d: want %s, got %s", x.text, x.rows, x.cols, x.want, got)
+		got := []int{}
+		for _, b := range bodies {
+			if l, ok := b.(*loopBody); ok {
+				got = append(got, l.parts...)
+			}
 		}
-	}
-	if got := mostParts(300, []narrow{{300, 4}, {300, 2}, {30, 1}}); got != 2 {
-		t.Errorf("want the least number of shares, 2, got %d", got)
+		if fmt.Sprint(got) != x.want {
+			t.Errorf("%s of %d x %d: want %s, got %v", x.text, x.rows, x.cols, x.want, got)
+		}
 	}
 }
 

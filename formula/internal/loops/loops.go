@@ -28,6 +28,9 @@ type Code interface {
 	// Total returns the number of iterations of the loops that a group's statements share. Shares are ranges
 	// of them.
 	Total(group int) int
+	// Parts returns the maximum number of shares of a group, or 0 for any number. In more shares, its loops
+	// would be so short that a share takes almost as long as the group.
+	Parts(group int) int
 	// Before reports whether a group runs once, before all rows. It applies to code that runs row by row.
 	Before(group int) bool
 	// ByElement reports whether a group is elementwise: a share accesses only the elements of its iterations,
@@ -323,6 +326,8 @@ func (c *code[T]) Groups() int { return len(c.groups) }
 func (c *code[T]) Work(group int) int { return c.groups[group].work }
 
 func (c *code[T]) Total(group int) int { return c.groups[group].total }
+
+func (c *code[T]) Parts(group int) int { return c.groups[group].parts }
 
 func (c *code[T]) RowByRow() error { return c.rowByRow }
 

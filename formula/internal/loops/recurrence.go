@@ -3,6 +3,7 @@ package loops
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -22,6 +23,7 @@ type recurrence[T simd.Float] struct {
 	down   bool
 	rows   int // iterations of the outermost loop of all groups, if they are independent of each other; otherwise 1
 	rounds int // rows that run for all values of the index before the next rows do
+	parts  int // maximum number of shares
 	work   int
 }
 
@@ -68,10 +70,12 @@ func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statem
 			}
 		}
 	}
-	each := 1 // elements of a row at one value of the index
+	each, least := 1, math.MaxInt // elements of a row at one value of the index
 	for _, s := range block {
-		each = max(each, rewrite.Box(slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return v == s.Over }))/max(out.rows, 1))
+		n := rewrite.Box(slices.DeleteFunc(slices.Clone(s.Vars), func(v *term.Variable) bool { return v == s.Over }))
+		each, least = max(each, n/max(out.rows, 1)), min(least, n)
 	}
+	out.parts = max(least/partAtOnce, 1)
 	out.rounds = max(roundElements/each, 1)
 	for _, x := range out.spans {
 		for _, g := range x.code.groups {
@@ -117,6 +121,8 @@ func (r *recurrence[T]) Groups() int { return 1 }
 func (r *recurrence[T]) Work(int) int { return r.work }
 
 func (r *recurrence[T]) Total(int) int { return r.rows }
+
+func (r *recurrence[T]) Parts(int) int { return r.parts }
 
 func (r *recurrence[T]) Before(int) bool { return false }
 

@@ -12,6 +12,7 @@ import (
 type loopGroup[T simd.Float] struct {
 	shared []shared // the outermost first
 	total  int      // number of iterations of the shared loops
+	parts  int      // maximum number of shares; 0 for any number
 	// byElement says that the group is elementwise.
 	byElement bool
 	block     int // iterations of the last shared loop that a unit runs before the next unit does

@@ -153,6 +153,11 @@ func (q *sequence[T]) Total(group int) int {
 	return c.Total(g)
 }
 
+func (q *sequence[T]) Parts(group int) int {
+	c, g := q.of(group)
+	return c.Parts(g)
+}
+
 func (q *sequence[T]) Before(int) bool { return false }
 
 func (q *sequence[T]) ByElement(group int) bool {

@@ -33,6 +33,7 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		out.total *= s.extent
 	}
 	own, least := 1, 1
+	var p parting[T]
 	c.streams(g, out)
 	brief := c.transients(g, factors)
 	for i, b := range g.bundles {
@@ -47,6 +48,7 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		}
 		n := k.elements()
 		out.work += n * out.total
+		p.add(out, out.units[i], n*out.total)
 		switch u := out.units[i].(type) {
 		case *matrices[T]:
 			if u.rows.lead {
@@ -64,6 +66,7 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 		out.block = max(blocks.elements/own, least)
 		c.keep(out, brief)
 	}
+	out.parts = p.most()
 	out.noteUnit()
 	return out
 }
