@@ -54,6 +54,9 @@ func (u *pointwise[T]) strips() []namedStrip[T] {
 	for i := range u.repeated {
 		out = append(out, namedStrip[T]{"repeated", &u.repeated[i].code})
 	}
+	for i := range u.stretched {
+		out = append(out, namedStrip[T]{"stretched", &u.stretched[i].code})
+	}
 	return append(out, namedStrip[T]{"", &u.code})
 }
 

@@ -18,6 +18,9 @@ func (c *compiler[T]) group(g *bundleGroup) *loopGroup[T] {
 	if len(g.bundles) == 1 { // shares may split what was coalesced
 		factors[0] = 1
 	}
+	if c.shortens(g) {
+		g.depth--
+	}
 	out := &loopGroup[T]{total: 1, block: math.MaxInt32, byElement: byElement}
 	for d := range g.depth {
 		s := shared{extent: rewrite.Extent(g.bundles[0].vars[d])}
@@ -259,8 +262,9 @@ type pointwise[T simd.Float] struct {
 	// elements is the number of elements of one iteration of inner: that of a row if a strip covers several,
 	// and otherwise 1. The index in slot last is that of elements in a row.
 	elements, last int
-	repeated       []repeatedRow[T] // operands that are the same in all rows
-	to             *placedRows[T]   // the scatter-add of the rows; nil if the statement has another form
+	repeated       []repeatedRow[T]  // values that are the same in all rows
+	stretched      []stretchedRow[T] // values that are the same in each row
+	to             *placedRows[T]    // the scatter-add of the rows; nil if the statement has another form
 }
 
 // pointwise compiles pointwise statements in strips of v. Temporaries that no other statements access stay in
@@ -371,6 +375,9 @@ func (u *pointwise[T]) row(s *state[T], lo, hi int) {
 		s.vars[u.inner.place] = i
 		rows := min(u.length, b-i)
 		n := rows * u.elements
+		for j := range u.stretched {
+			u.stretched[j].fill(s, u.elements, rows)
+		}
 		u.outer.ahead(s, &u.code, n, lo, hi)
 		u.code.exec(s, n)
 		if u.to != nil {

@@ -131,11 +131,23 @@ func (z *vectorizer[T]) integer(n *term.Term) int {
 	if n.Op == term.Element {
 		return z.load(n)
 	}
+	if x := realChoice(n); x != n {
+		return z.vector(z.real(x))
+	}
 	f := rewrite.Linear(n)
 	if f.Hidden(z.v) {
 		return z.convertEach(n)
 	}
 	return z.give(instruction[T]{op: opCount, from: z.count(f, z.c.value(f))})
+}
+
+// realChoice returns a choice of integers that all types of the loops represent as a choice of real numbers.
+// It returns other values as they are.
+func realChoice(n *term.Term) *term.Term {
+	if n.Op != term.Choose || n.Kind != term.Integer || !n.Args[1].Short() || !n.Args[2].Short() {
+		return n
+	}
+	return term.Conditional(n.Args[0], term.RealNumber(n.Args[1].Value()), term.RealNumber(n.Args[2].Value()))
 }
 
 // vector returns the register of an operand, after a broadcast if it is a scalar.

@@ -58,3 +58,6 @@ const mostInWindow = 16
 // them, leastPlaces the minimum number of places that are computed less, and leastSteps the minimum number of
 // operations of what else is.
 const leastShared, leastPlaces, leastSteps = 2, 32, 2
+
+// leastRows is the minimum number of rows whose short innermost loop is not split into pieces.
+const leastRows = 64
