@@ -298,7 +298,11 @@ func TestCheckKillsMutants(t *testing.T) {
 	if testing.Short() {
 		n /= 2 // one goroutine does this; make property does all under the race detector
 	}
-	for seed := *first; seed < *first+n; seed++ {
+	seeds := []uint64{841132} // of bytes in a third root, when the second has an access to others only
+	for i := range n {
+		seeds = append(seeds, *first+i)
+	}
+	for _, seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 7))
 		p, times := randomPlan(r, 14)
 		if seed%2 == 1 {

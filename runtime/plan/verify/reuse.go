@@ -138,7 +138,7 @@ func (x *reuse) check(r region.Root, before []region.Root) *plan.Error {
 	x.tight[r] = err == nil
 	for i := 0; i < len(x.before[r]); i++ {
 		q := x.before[r][i]
-		if (err == nil || x.after(r, q)) && x.tight[q] {
+		if (err == nil && i < len(before) || x.after(r, q)) && x.tight[q] { // err is of the direct ones only
 			continue
 		}
 		if err := x.bytewise(r, q); err != nil {
