@@ -116,7 +116,7 @@ func (f *formula) outside(n expr.Node, t *tensor, it item, e elem, fr *frame) *e
 	if at, ok := it.int.Number(); ok && at < 0 && e.n.Single() != "" {
 		err.Hint = fmt.Sprintf("places count from the front: the last is %s - 1", plainName(e.n.String()))
 	}
-	if hint := f.lookUpHint(it.node, e); hint != "" {
+	if hint := f.lookUpHint(fr.written(it.node), e); hint != "" {
 		err.Hint = hint + ", or " + err.Hint
 		if err.Hint == hint+", or " {
 			err.Hint = hint
@@ -125,11 +125,11 @@ func (f *formula) outside(n expr.Node, t *tensor, it item, e elem, fr *frame) *e
 	return err
 }
 
-// elseHint returns the hint to add a default value to an access, as in x[n + 1] else 0; it is "" if the
-// access has a default.
+// elseHint returns the hint to add a default value to an access, as in (x[n + 1] else 0); it is "" if the
+// access has a default. In parentheses, it may stand in place of the access, also in a power.
 func (f *formula) elseHint(n expr.Node, t *tensor) string {
 	if r, ok := n.(*expr.Read); ok && r.Else == nil {
-		return "write what counts there: " + t.name + "[...] else 0"
+		return "write what counts there: (" + f.source(n) + " else 0)"
 	}
 	return ""
 }

@@ -116,6 +116,21 @@ func (fr *frame) argument(name string) (a *argument) {
 	return a
 }
 
+// written returns the argument of the outermost call that n stands for, where n is a parameter at fr, or n.
+func (fr *frame) written(n expr.Node) expr.Node {
+	for {
+		id, ok := n.(*expr.Ident)
+		if !ok {
+			return n
+		}
+		a := fr.argument(id.Name)
+		if a == nil {
+			return n
+		}
+		n, fr = a.x, a.fr
+	}
+}
+
 // indices returns the visible bindings of an index name, the innermost first. A run of indices may have one
 // for each of its parts.
 func (fr *frame) indices(name string) []*binding {

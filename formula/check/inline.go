@@ -1,7 +1,9 @@
 package check
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/base/english"
@@ -169,8 +171,10 @@ func (a *application) operand(sl *Slot, n expr.Node) *expr.Error {
 		}
 	case *expr.Ident:
 		if t = a.formula.tensors[n.Name]; t == nil && a.future[n.Name] {
-			_, err := a.later(n, n.Name)
-			return err
+			if _, err := a.later(n, n.Name); err != nil {
+				return err
+			}
+			t = &tensor{name: n.Name} // of any kind and shape, until the function is called
 		}
 		if t == nil {
 			break
@@ -187,15 +191,47 @@ func (a *application) operand(sl *Slot, n expr.Node) *expr.Error {
 		}
 	}
 	if t == nil {
-		e := failf(n, expr.BadType, "want a tensor for %s of %s, got %s", sl.Name, a.s.Name, a.source(n))
-		e.Hint = "the name of a slot, of a value that a line above gives, or another operator with its arguments"
-		return e
+		return a.noTensor(sl, n)
 	}
 	if k := slotKinds(sl); t.elements()&k == 0 && !(k&kFloat != 0 && t.elements()&kInt != 0) {
 		return failf(n, expr.BadType, "%s of %s holds %s, got %s", sl.Name, a.s.Name, plural(k), plural(t.elements()))
 	}
 	a.tensors[sl.Name] = t
 	return nil
+}
+
+// noTensor returns the error for an expression n that stands for slot sl, but is no tensor.
+func (a *application) noTensor(sl *Slot, n expr.Node) *expr.Error {
+	e := failf(n, expr.BadType, "want a tensor for %s of %s, got %s", sl.Name, a.s.Name, a.source(n))
+	e.Hint = "the name of a slot, of a value that a line above gives, or another operator with its arguments"
+	if id, ok := n.(*expr.Ident); ok {
+		if _, isParam := a.fr.param(id.Name); isParam {
+			e.Message = fmt.Sprintf("want a tensor for %s of %s, got the parameter %s, which stands for no tensor", sl.Name, a.s.Name, id.Name)
+			e.Hint = "write the name of the tensor in the function: " + a.s.Name + "(NAME)"
+		}
+		return e
+	}
+	if r, ok := n.(*expr.Read); ok && a.formula.tensors[r.Name] != nil && r.Else == nil {
+		e.Hint = "write " + r.Name + " without its index, which stands behind the operator: " + a.s.Name + "(" + r.Name + ")[...]"
+		return e
+	}
+	var indices []string
+	whole := false // whether a tensor stands without an index
+	expr.Walk(n, func(x expr.Node) {
+		if id, ok := x.(*expr.Ident); ok {
+			whole = whole || a.formula.tensors[id.Name] != nil
+			if len(a.fr.indices(id.Name)) > 0 && !slices.Contains(indices, id.Name) {
+				indices = append(indices, id.Name)
+			}
+		}
+	})
+	switch {
+	case whole:
+		e.Hint = fmt.Sprintf("define a value element by element in a line above, and write %s(value)", a.s.Name)
+	case len(indices) > 0:
+		e.Hint = fmt.Sprintf("define a value in a line above, value[%s] = %s, and write %s(value)", strings.Join(indices, ", "), a.source(n), a.s.Name)
+	}
+	return e
 }
 
 // complete returns an error if a required input or weight has no tensor, or if the shape of a weight is

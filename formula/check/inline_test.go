@@ -49,6 +49,10 @@ func TestAppliedShapes(t *testing.T) {
 		"t[n, k] = element_unary(input, op_type = 'GELLU')[n, k]":                                                "op_type of element_unary has no value GELLU",
 		"t[n] = sum(k: softmax(input)[n, k] * softmax(input)[n, k + 1])":                                         "nothing says that k + 1 lies below K, so this may be outside of softmax(...)",
 		"t[n] = sum(k: layer_norm(softmax(input), gamma, gamma, axes = [1], eps = 0.1).output[n, k] * gamma[k])": "",
+		"v[n, k] = 2 * input[n, k]\np(n, k) = softmax(v)[n, k]\nt[n, k] = p(n, k)":                               "",
+		"p(n, k) = softmax(v)[n, k]\nt[n, k] = p(n, k)\nv[n, k] = 2 * input[n, k]":                               "in p(n, k), of v: v is used before it is given",
+		"v[n, k] = 2 * input[n, k]\np(n) = softmax(v)[n]\nt[n] = p(n)":                                           "in p(n), of softmax(v)[n]: the shape of softmax(...) is [N, K], got one index",
+		"p(z, n, k) = softmax(z)[n, k]\nt[n, k] = p(input[n, k], n, k)":                                          "want a tensor for input of softmax, got the parameter z, which stands for no tensor",
 		"t[n] = adam(input)[n]":   "adam is no operator, so a formula cannot apply it",
 		"t[n] = concat(input)[n]": "concat holds a list of tensors, input, so a formula cannot apply it",
 	} {
@@ -60,6 +64,60 @@ func TestAppliedShapes(t *testing.T) {
 		}
 		if strings.Join(got, "; ") != want {
 			t.Errorf("%s\ngot  %s\nwant %s", text, strings.Join(got, "; "), want)
+		}
+	}
+}
+
+// TestOperandHints checks what the hint says to write in place of what is no tensor.
+func TestOperandHints(t *testing.T) {
+	c := readCatalogue(t)
+	var list diag.List
+	s := spec.Read("applying.toml", applying, &list)
+	c.scopes[s] = scope.New(s, &list)
+	for operand, want := range map[string]string{
+		"input[n, k]":             "write input without its index, which stands behind the operator: softmax(input)[...]",
+		"2 * input[n, k] + k":     "define a value in a line above, value[n, k] = 2 * input[n, k] + k, and write softmax(value)",
+		"2 * input":               "define a value element by element in a line above, and write softmax(value)",
+		"3":                       "the name of a slot, of a value that a line above gives, or another operator with its arguments",
+		"input[n, k' - 1] else 0": "define a value in a line above, value[n] = input[n, k' - 1] else 0, and write softmax(value)",
+	} {
+		var got []string
+		for _, d := range c.check(s, "output[n, k] = softmax("+operand+")[n, k]") {
+			got = append(got, d.Hint)
+		}
+		if len(got) == 0 || got[0] != want {
+			t.Errorf("%s: got %q, want %q", operand, got, want)
+		}
+	}
+}
+
+// TestPlaceHints checks that reads that may be outside are inside once what the hints say stands in their
+// place.
+func TestPlaceHints(t *testing.T) {
+	c := readCatalogue(t)
+	var list diag.List
+	s := spec.Read("applying.toml", strings.Replace(applying, "[slots]", "[slots]\ncodes = { role = \"input\", type = \"i64\", shape = [\"N\"] }", 1), &list)
+	c.scopes[s] = scope.New(s, &list)
+	for _, text := range []string{
+		"input[n, codes[n]]",
+		"input[codes[n], k] ^ 2",
+		"gamma[codes[codes[n]]]",
+		"gamma[codes[n - 1] + codes[n + 1]] * gamma[k]",
+		"2 ^ (gamma[min(codes[n], 3)] + gamma[k - 1])",
+	} {
+		formula := "output[n, k] = " + text
+		for step := 0; ; step++ {
+			list := c.check(s, formula)
+			if len(list) == 0 && step > 0 {
+				break
+			}
+			if len(list) == 0 || step > 4 {
+				t.Errorf("%s: %d findings in %s after %d steps", text, len(list), formula, step)
+				break
+			}
+			_, hint, _ := strings.Cut(list[0].Hint, "write what counts there: ")
+			read := strings.TrimSuffix(strings.TrimPrefix(hint, "("), " else 0)")
+			formula = strings.Replace(formula, read, hint, 1)
 		}
 	}
 }
