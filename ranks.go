@@ -180,10 +180,10 @@ func (r *ranked) bytes(v graph.Tensor, get func(name string) ([]byte, error)) ([
 		if err != nil {
 			return nil, err
 		}
-		return data, r.Send(0, data)
+		return data, r.Send(0, data).Wait()
 	case r.Rank() == 0:
 		data := make([]byte, v.Operand().Bytes())
-		return data, r.Receive(from, data)
+		return data, r.Receive(from, data).Wait()
 	}
 	return nil, nil
 }

@@ -46,12 +46,12 @@ func (l *late) sleep() {
 	}
 }
 
-func (l *late) Send(to int, data []byte) error {
+func (l *late) Send(to int, data []byte) ranks.Transfer {
 	l.sleep()
 	return l.Transport.Send(to, data)
 }
 
-func (l *late) Receive(from int, data []byte) error {
+func (l *late) Receive(from int, data []byte) ranks.Transfer {
 	l.sleep()
 	return l.Transport.Receive(from, data)
 }

@@ -151,6 +151,7 @@ type executable struct {
 	pool    *exec.Pool
 	program *exec.Program
 	direct  bool
+	receive []*message // from other ranks, in the order of the plan
 }
 
 var _ engine.Direct = (*executable)(nil)
@@ -159,11 +160,14 @@ var _ engine.Direct = (*executable)(nil)
 func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 	tasks := make([]exec.Task, len(q.Tasks))
 	var grid *op.Grid // of the last task
-	direct := q.Observe == nil
+	x := &executable{pool: b.pool, direct: q.Observe == nil}
 	for i, l := range q.Tasks {
 		t := &q.Plan.Tasks[i]
 		body := l.(launchable).Body
-		direct = direct && l.(launchable).contained
+		x.direct = x.direct && l.(launchable).contained
+		if m, ok := body.(*message); ok && !m.send {
+			x.receive = append(x.receive, m)
+		}
 		if q.Observe != nil {
 			body = observe(i, body, q.Observe)
 		}
@@ -172,21 +176,25 @@ func (b *Backend) Compile(q *engine.Queues) (engine.Executable, error) {
 		}
 		tasks[i] = exec.Task{Body: body, Grid: grid, Tile: int32(t.Tile)}
 	}
-	program, err := exec.NewProgram(&q.Plan.Schedule, tasks)
+	var err error
+	x.program, err = exec.NewProgram(&q.Plan.Schedule, tasks)
 	if err == nil && b.ranks != nil {
 		// Other workers may be waiting for messages, whose ranks wait for what this one no longer does.
-		program.Failed = func(e *exec.Error) {
+		x.program.Failed = func(e *exec.Error) {
 			_ = b.ranks.Fail(fmt.Errorf("plan %s, %s: %w", q.Plan.Name, q.Plan.Label(e.Task), e.Err))
 		}
 	}
-	return &executable{b.pool, program, direct}, err
+	return x, err
 }
 
 // Direct reports whether no task calls anything but opgen.
 func (x *executable) Direct() bool { return x.direct }
 
-// Run runs the program once.
+// Run runs the program once. Messages may come from its beginning on.
 func (x *executable) Run(ctx context.Context, step uint64) error {
+	for _, m := range x.receive {
+		m.Expect()
+	}
 	return located(x.pool.Run(ctx, x.program, step))
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/opgen/opgen/runtime/ranks"
 )
 
-// message sends or receives a tensor. Its worker waits until that is over.
+// message sends or receives a tensor. A worker waits until a tensor has come, and not for one that it sends.
 type message struct {
 	*ranks.Message
 	data []byte

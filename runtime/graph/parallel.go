@@ -63,8 +63,10 @@ func DataParallel(replicas []Replica, optimizer Optimizer, fetch ...Tensor) (*Pr
 	return p, p.copyVariables(len(replicas))
 }
 
-// reduce appends an all-reduce of the gradients of each weight.
+// reduce appends an all-reduce of the gradients of each weight. Those of the last layers come first, since
+// they are computed first: messages move while devices compute the others.
 func (p *Program) reduce(weights [][]Tensor, grads []map[Tensor]Tensor) error {
+	var sums []Step
 	for k, w := range weights[0] {
 		var sum []Tensor
 		for i := range weights {
@@ -79,9 +81,11 @@ func (p *Program) reduce(weights [][]Tensor, grads []map[Tensor]Tensor) error {
 			return fmt.Errorf("graph: want replicas that are alike, got gradients of %v on %d devices of %d", w, len(sum), len(weights))
 		}
 		if len(sum) > 1 {
-			p.Steps = append(p.Steps, Step{Phase: Backward, AllReduce: &AllReduce{Tensors: sum}})
+			sums = append(sums, Step{Phase: Backward, AllReduce: &AllReduce{Tensors: sum}})
 		}
 	}
+	slices.Reverse(sums)
+	p.Steps = append(p.Steps, sums...)
 	return nil
 }
 

@@ -42,7 +42,7 @@ func TestDataParallel(t *testing.T) {
 			sums = append(sums, x.Name())
 		}
 	}
-	if got := strings.Join(sums, ", "); got != "grad of fc.weight, grad of fc@1.weight, grad of fc.bias, grad of fc@1.bias" {
+	if got := strings.Join(sums, ", "); got != "grad of fc.bias, grad of fc@1.bias, grad of fc.weight, grad of fc@1.weight" {
 		t.Errorf("added are %s", got)
 	}
 	init, err := graph.Initialization(p)

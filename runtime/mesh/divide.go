@@ -84,6 +84,7 @@ func Divide(p *graph.Program, s *Strategy, m Moves) (*Divided, error) {
 			}
 		}
 	}
+	d.gather()
 	d.collect()
 	if d.failed != nil {
 		return nil, d.failed

@@ -54,6 +54,41 @@ func (d *divider) allReduce(parts []graph.Tensor, axes []string) {
 	}
 }
 
+// gather moves the sums over devices that updates need in front of all updates, in the order in which their
+// terms are computed. So the messages of all of them move at the same time, and while devices compute, where
+// each update would wait for its own.
+func (d *divider) gather() {
+	steps := d.out.Steps
+	updates := slices.IndexFunc(steps, func(s graph.Step) bool { return s.Phase == graph.Update })
+	if updates < 0 {
+		return
+	}
+	touched := map[graph.Tensor]int{} // by which step last
+	ready := make([]int, len(steps))  // after which step a sum can come
+	for i := range steps {
+		steps[i].Each(func(t graph.Tensor, _ bool) {
+			if n, ok := touched[t]; ok {
+				ready[i] = max(ready[i], n)
+			}
+			touched[t] = i
+		})
+	}
+	var sums, rest []int
+	for i := updates; i < len(steps); i++ {
+		if steps[i].AllReduce != nil && ready[i] < updates {
+			sums = append(sums, i)
+		} else {
+			rest = append(rest, i)
+		}
+	}
+	slices.SortStableFunc(sums, func(a, b int) int { return ready[a] - ready[b] })
+	out, from := slices.Clone(steps[:updates]), slices.Clone(d.from[:updates])
+	for _, i := range append(sums, rest...) {
+		out, from = append(out, steps[i]), append(from, d.from[i])
+	}
+	d.out.Steps, d.from = out, from
+}
+
 // spread copies what only the first devices along some axes have to the others.
 func (d *divider) spread(v version) {
 	axes := d.apart[v].first

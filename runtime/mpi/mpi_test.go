@@ -227,10 +227,10 @@ func large(string) error {
 	begin := time.Now()
 	switch t.Rank() {
 	case t.Ranks() - 1:
-		err = t.Send(0, data)
+		err = t.Send(0, data).Wait()
 	case 0:
 		got := make([]byte, len(data))
-		if err = t.Receive(t.Ranks()-1, got); err == nil && !bytes.Equal(got, data) {
+		if err = t.Receive(t.Ranks()-1, got).Wait(); err == nil && !bytes.Equal(got, data) {
 			err = errors.New("the message has changed")
 		}
 		fmt.Printf("received in %d ms\n", time.Since(begin).Milliseconds())

@@ -70,7 +70,8 @@ const most = 1 << 20
 const looks = 50
 
 // naps is how often the thread then sleeps for 20 us, and rising up to 200. Timers of Go would take a
-// millisecond where nothing else runs.
+// millisecond where nothing else runs. While messages are on their way, it goes on so: large ones move only
+// while both ranks look.
 const naps = 200
 
 // grace is how long ranks that ended with an error may take to stop by themselves.
@@ -90,15 +91,18 @@ const wordBytes = 1024
 type request struct {
 	send bool
 	peer int
-	data []byte // what is not over yet, of which the first piece is on its way
-	q    C.MPI_Request
+	data []byte
+	q    []C.MPI_Request // of pieces
+	over int             // pieces
 	pin  runtime.Pinner
+	on   *transport
 	done chan error
 }
 
 // peer is what is known of another rank.
 type peer struct {
-	in, out       []byte // the next word from it, and the last to it
+	moving        [2][]*request // messages from it and to it on their way, of which the first one ends first
+	in, out       []byte        // the next word from it, and the last to it
 	inReq, outReq C.MPI_Request
 	sending       bool
 	farewell      bool // whether bye was sent
@@ -123,13 +127,13 @@ type transport struct {
 	ended       chan struct{} // closed when MPI has ended
 	closed      sync.Once
 	err         atomic.Pointer[ranks.Error]
-	failure     error // of the end of MPI
+	waiting     atomic.Int32 // how many goroutines wait for a message
+	failure     error        // of the end of MPI
 
 	// Of the thread.
-	pending []*request
-	peers   []*peer
-	word    uint64
-	pin     runtime.Pinner // of the words
+	peers []*peer
+	word  uint64
+	pin   runtime.Pinner // of the words
 }
 
 // started is whether MPI was started, which is possible once in a process.
@@ -154,42 +158,82 @@ func (t *transport) Rank() int { return t.rank }
 
 func (t *transport) Ranks() int { return t.ranks }
 
-func (t *transport) Send(to int, data []byte) error { return t.move(true, to, data) }
+func (t *transport) Send(to int, data []byte) ranks.Transfer { return t.move(true, to, data) }
 
-func (t *transport) Receive(from int, data []byte) error { return t.move(false, from, data) }
+func (t *transport) Receive(from int, data []byte) ranks.Transfer { return t.move(false, from, data) }
 
-// move hands a message to the thread, and waits until it is over.
-func (t *transport) move(send bool, other int, data []byte) error {
+// move hands a message to the thread.
+func (t *transport) move(send bool, other int, data []byte) ranks.Transfer {
+	r := &request{send: send, peer: other, data: data, on: t, done: make(chan error, 1)}
 	if other < 0 || other >= t.ranks || other == t.rank {
-		return fmt.Errorf("rank %d: want another rank from 0 to %d, got %d", t.rank, t.ranks-1, other)
+		r.done <- fmt.Errorf("rank %d: want another rank from 0 to %d, got %d", t.rank, t.ranks-1, other)
+		return r
 	}
-	r := &request{send: send, peer: other, data: data, done: make(chan error, 1)}
 	select {
 	case t.posts <- r:
 	case <-t.ended:
-		return t.over()
 	}
+	return r
+}
+
+// Wait waits until the thread has ended the message. Meanwhile, the thread looks for it without long breaks.
+func (r *request) Wait() error {
 	select {
 	case err := <-r.done:
 		return err
-	case <-t.ended:
-		return t.over()
+	default:
+	}
+	r.on.waiting.Add(1)
+	defer r.on.waiting.Add(-1)
+	select {
+	case err := <-r.done:
+		return err
+	case <-r.on.ended:
+		return r.on.over()
 	}
 }
 
-// piece returns how many bytes of a message are on their way.
-func (r *request) piece() int { return min(len(r.data), most) }
+// piece returns the bytes of a piece of a message.
+func (r *request) piece(i int) []byte { return r.data[i*most : min((i+1)*most, len(r.data))] }
 
-// start starts the next piece of a message.
+// start starts all pieces of a message, so that they come before those of the next one.
 func (r *request) start() error {
-	var p unsafe.Pointer
-	if len(r.data) > 0 {
-		p = unsafe.Pointer(&r.data[0])
+	r.q = make([]C.MPI_Request, max((len(r.data)+most-1)/most, 1))
+	for i := range r.q {
+		var p unsafe.Pointer
+		data := r.piece(i)
+		if len(data) > 0 {
+			p = unsafe.Pointer(&data[0])
+		}
+		var c C.int
+		if r.send {
+			c = C.og_isend(p, C.int(len(data)), C.int(r.peer), C.og_data, &r.q[i])
+		} else {
+			c = C.og_irecv(p, C.int(len(data)), C.int(r.peer), C.og_data, &r.q[i])
+		}
+		if err := code(c); err != nil {
+			return err
+		}
 	}
-	if r.send {
-		return code(C.og_isend(p, C.int(r.piece()), C.int(r.peer), C.og_data, &r.q))
+	return nil
+}
+
+// test looks for the ends of pieces, and reports whether the message is over.
+func (r *request) test() (over bool, err error) {
+	for ; r.over < len(r.q); r.over++ {
+		var done, n C.int
+		if err := code(C.og_test(&r.q[r.over], &done, &n)); err != nil || done == 0 {
+			return err != nil, err
+		}
+		if r.send {
+			continue
+		}
+		r.on.peers[r.peer].heard()
+		if want := len(r.piece(r.over)); int(n) != want {
+			return true, fmt.Errorf("want a message of %d bytes from rank %d, got %d", want, r.peer, n)
+		}
 	}
-	return code(C.og_irecv(p, C.int(r.piece()), C.int(r.peer), C.og_data, &r.q))
+	return true, nil
 }
 
 // over returns why there are no more messages.
@@ -270,7 +314,7 @@ func (t *transport) serve() {
 	defer timer.Stop()
 	last := time.Now().Add(-tick) // the last tick: the others hear of this rank as soon as it is there
 	var failed time.Time
-	idle := 0
+	idle, said := 0, false
 	for {
 		moved := t.test()
 		moved = t.words() || moved
@@ -291,23 +335,27 @@ func (t *transport) serve() {
 				fmt.Fprintln(os.Stderr, "opgen:", t.err.Load())
 				C.og_abort()
 			}
-		} else if closing == nil && !slices.ContainsFunc(t.peers, func(p *peer) bool { return !p.gone || p.sending || len(p.queue) > 0 }) {
-			return
+		} else if closing == nil {
+			t.accept()
+			if !said && !t.moving(1) {
+				said = true // what it sent before has gone
+				t.tell(bye, t.rank, "")
+			}
+			if said && !slices.ContainsFunc(t.peers, func(p *peer) bool { return !p.gone || p.sending || len(p.queue) > 0 }) {
+				return
+			}
 		}
 		// Messages are often short, so it looks again some times before it sleeps. It also does so when its
 		// own are over: MPI may call a message sent whose receiver still needs this rank to look.
-		if idle++; moved {
+		moved = t.accept() || moved
+		if idle = min(idle+1, looks+naps); moved {
 			idle = 0
 		}
-		switch {
-		case idle > looks+naps && len(t.pending) == 0:
+		if t.waiting.Load() > 0 {
+			idle = min(idle, looks+64) // naps of 80 us at most
+		}
+		if idle == looks+naps && !t.moving(-1) {
 			timer.Reset(tick / 5)
-		case idle > looks+naps:
-			timer.Reset(time.Millisecond)
-		default:
-			if idle > looks {
-				C.og_nap(C.long(min(20*time.Microsecond<<((idle-looks)/32), 200*time.Microsecond)))
-			}
 			select {
 			case r := <-t.posts:
 				t.post(r)
@@ -316,21 +364,32 @@ func (t *transport) serve() {
 				t.fail(e, true)
 			case <-closing:
 				closing = nil
-				t.tell(bye, t.rank, "")
-			default:
+			case <-timer.C:
 			}
 			continue
 		}
+		if idle > looks {
+			C.og_nap(C.long(min(20*time.Microsecond<<((idle-looks)/32), 200*time.Microsecond)))
+		}
 		select {
-		case r := <-t.posts:
-			t.post(r)
-			idle = 0
 		case e := <-t.aborts:
 			t.fail(e, true)
 		case <-closing:
 			closing = nil
-			t.tell(bye, t.rank, "")
-		case <-timer.C:
+		default:
+		}
+	}
+}
+
+// accept starts the messages that goroutines have handed over, and reports whether there were any.
+func (t *transport) accept() (some bool) {
+	for {
+		select {
+		case r := <-t.posts:
+			t.post(r)
+			some = true
+		default:
+			return some
 		}
 	}
 }
@@ -345,22 +404,32 @@ func (t *transport) post(r *request) {
 		r.pin.Pin(&r.data[0])
 	}
 	if err := r.start(); err != nil {
-		r.pin.Unpin()
+		left = append(left, r) // some pieces may be on their way
 		r.done <- err
 		return
 	}
-	t.pending = append(t.pending, r)
-	if t.peers[r.peer].gone {
+	p := t.peers[r.peer]
+	p.moving[r.direction()] = append(p.moving[r.direction()], r)
+	if p.gone {
 		t.closedBy(r.peer)
 	}
+}
+
+// direction returns 0 of a message from another rank and 1 of a message to it.
+func (r *request) direction() int {
+	if r.send {
+		return 1
+	}
+	return 0
 }
 
 // closedBy ends messages from and to a rank that has closed: what it sent before has come. It fails if more
 // messages wait for that rank.
 func (t *transport) closedBy(rank int) {
+	p := t.peers[rank]
 	for range 100 { // pieces of messages one after the other
 		t.test()
-		if !slices.ContainsFunc(t.pending, func(r *request) bool { return r.peer == rank }) {
+		if len(p.moving[0])+len(p.moving[1]) == 0 {
 			return
 		}
 	}
@@ -369,43 +438,45 @@ func (t *transport) closedBy(rank int) {
 
 // test ends messages that are over.
 func (t *transport) test() (moved bool) {
-	left := t.pending[:0]
-	for _, r := range t.pending {
-		var done, n C.int
-		err := code(C.og_test(&r.q, &done, &n))
-		if err == nil && done == 0 {
-			left = append(left, r)
-			continue
-		}
-		if err == nil && !r.send && int(n) != r.piece() {
-			err = fmt.Errorf("want a message of %d bytes from rank %d, got %d", r.piece(), r.peer, n)
-		}
-		if err == nil && !r.send {
-			t.peers[r.peer].heard()
-		}
-		if r.data = r.data[r.piece():]; err == nil && len(r.data) > 0 {
-			if err = r.start(); err == nil {
-				left, moved = append(left, r), true
-				continue
+	for _, p := range t.peers {
+		for direction := range p.moving {
+			for len(p.moving[direction]) > 0 {
+				r := p.moving[direction][0]
+				before := r.over
+				over, err := r.test()
+				moved = moved || r.over > before
+				if !over {
+					break
+				}
+				p.moving[direction] = slices.Delete(p.moving[direction], 0, 1)
+				r.pin.Unpin()
+				r.done <- err
+				moved = true
+				t.word++
 			}
 		}
-		r.pin.Unpin()
-		r.done <- err
-		moved = true
-		t.word++
 	}
-	clear(t.pending[len(left):])
-	t.pending = left
 	return moved
+}
+
+// moving reports whether messages in a direction, or in both for -1, are on their way.
+func (t *transport) moving(direction int) bool {
+	return slices.ContainsFunc(t.peers, func(p *peer) bool {
+		return direction != 0 && len(p.moving[1]) > 0 || direction != 1 && len(p.moving[0]) > 0
+	})
 }
 
 // drop gives up the messages on their way. MPI may still touch their memory, which therefore stays.
 func (t *transport) drop() {
-	for _, r := range t.pending {
-		left = append(left, r)
-		r.done <- t.err.Load()
+	for _, p := range t.peers {
+		for direction, moving := range p.moving {
+			for _, r := range moving {
+				left = append(left, r)
+				r.done <- t.err.Load()
+			}
+			p.moving[direction] = nil
+		}
 	}
-	t.pending = nil
 }
 
 // listen waits for the next word of a rank.

@@ -14,22 +14,29 @@ import (
 )
 
 // Transport carries messages between ranks, whose numbers begin at 0. Those from one rank to another arrive
-// in the order in which they were sent. Several goroutines may call it, but one at a time sends to a rank,
-// and one at a time receives from it.
+// in the order in which they were sent. Several goroutines may call it, but one at a time calls Send for a
+// rank, and one at a time Receive.
 type Transport interface {
 	// Rank returns the number of this rank, and Ranks how many there are.
 	Rank() int
 	Ranks() int
-	// Send sends a message to another rank. It may wait until that rank receives it. The caller may use data
-	// again afterwards.
-	Send(to int, data []byte) error
-	// Receive waits for the next message from another rank, which must have as many bytes as data.
-	Receive(from int, data []byte) error
+	// Send starts to send a message to another rank. It does not wait for that rank.
+	Send(to int, data []byte) Transfer
+	// Receive starts to receive the next message from another rank, after those of earlier calls. The message
+	// must have as many bytes as data.
+	Receive(from int, data []byte) Transfer
 	// Abort ends the work of all ranks. On all ranks, calls that wait and later calls return an *Error with
 	// the text and with this rank. Only the first Abort counts.
 	Abort(text string)
 	// Close ends the use of the transport. A rank that waits for a message of this one then gets an error.
 	Close() error
+}
+
+// Transfer is a message on its way. The transport has the bytes of the message until Wait returns.
+type Transfer interface {
+	// Wait waits until the message is over: sent, so that its bytes may change, or received. It is called
+	// once.
+	Wait() error
 }
 
 // Error is the reason why ranks cannot continue, as one of them states it.
@@ -54,19 +61,21 @@ func NewLink(t Transport) *Link { return &Link{Transport: t} }
 // headerBytes is the size of a header.
 const headerBytes = 24
 
-// Message is one message of a plan, which is sent or received once in each run.
+// Message is one message of a plan, which is sent or received once in each run. It has memory of its own, so
+// neither rank waits for the other one to come to it.
 type Message struct {
 	link   *Link
 	peer   int
 	load   uint64
 	number int
-	frame  []byte // the header and the elements
+	frame  []byte   // the header and the elements
+	on     Transfer // unless nil, of the frame
 }
 
 // Message returns message number n of the plan on which the ranks agreed last. It has the given number of
 // bytes, and goes to or comes from a rank.
 func (l *Link) Message(peer, n, bytes int) *Message {
-	return &Message{l, peer, l.loads, n, make([]byte, headerBytes+bytes)}
+	return &Message{link: l, peer: peer, load: l.loads, number: n, frame: make([]byte, headerBytes+bytes)}
 }
 
 // mark writes the header of a message of a step.
@@ -76,16 +85,40 @@ func (m *Message) mark(to []byte, step uint64) {
 	binary.LittleEndian.PutUint64(to[16:], uint64(m.number))
 }
 
-// Send sends the message of a step.
-func (m *Message) Send(step uint64, data []byte) error {
-	m.mark(m.frame, step)
-	copy(m.frame[headerBytes:], data)
-	return m.link.Send(m.peer, m.frame)
+// over waits until the frame is free.
+func (m *Message) over() error {
+	if m.on == nil {
+		return nil
+	}
+	err := m.on.Wait()
+	m.on = nil
+	return err
 }
 
-// Receive receives the message of a step.
+// Send starts to send the message of a step. It waits only for that of the step before, which the other rank
+// needs for that step. A later call returns the error of a message that was not sent.
+func (m *Message) Send(step uint64, data []byte) error {
+	if err := m.over(); err != nil {
+		return err
+	}
+	m.mark(m.frame, step)
+	copy(m.frame[headerBytes:], data)
+	m.on = m.link.Send(m.peer, m.frame)
+	return nil
+}
+
+// Expect starts to receive the message of the next step, so that it may arrive while this rank computes. It
+// does nothing if the message is expected already.
+func (m *Message) Expect() {
+	if m.on == nil {
+		m.on = m.link.Receive(m.peer, m.frame)
+	}
+}
+
+// Receive waits for the message of a step.
 func (m *Message) Receive(step uint64, data []byte) error {
-	if err := m.link.Receive(m.peer, m.frame); err != nil {
+	m.Expect()
+	if err := m.over(); err != nil {
 		return err
 	}
 	var want [headerBytes]byte
@@ -105,20 +138,20 @@ func (l *Link) Exchange(mine []byte) ([][]byte, error) {
 	all := make([]byte, n*ranks)
 	copy(all[n*l.Rank():], mine)
 	if l.Rank() > 0 {
-		if err := l.Send(0, mine); err != nil {
+		if err := l.Send(0, mine).Wait(); err != nil {
 			return nil, err
 		}
-		if err := l.Receive(0, all); err != nil {
+		if err := l.Receive(0, all).Wait(); err != nil {
 			return nil, err
 		}
 	} else {
 		for rank := 1; rank < ranks; rank++ {
-			if err := l.Receive(rank, all[n*rank:n*(rank+1)]); err != nil {
+			if err := l.Receive(rank, all[n*rank:n*(rank+1)]).Wait(); err != nil {
 				return nil, err
 			}
 		}
 		for rank := 1; rank < ranks; rank++ {
-			if err := l.Send(rank, all); err != nil {
+			if err := l.Send(rank, all).Wait(); err != nil {
 				return nil, err
 			}
 		}

@@ -28,11 +28,7 @@ func TestMessages(t *testing.T) {
 		next, before := (l.Rank()+1)%n, (l.Rank()+n-1)%n
 		send, receive := l.Message(next, 7, 2), l.Message(before, 7, 2)
 		for step := range uint64(20) {
-			here := func() error { return send.Send(step, []byte{byte(l.Rank()), byte(step)}) }
-			if l.Rank() > 0 { // else all wait to send
-				here = func() error { return nil }
-			}
-			if err := here(); err != nil {
+			if err := send.Send(step, []byte{byte(l.Rank()), byte(step)}); err != nil { // all send first
 				return err
 			}
 			var data [2]byte
@@ -41,11 +37,6 @@ func TestMessages(t *testing.T) {
 			}
 			if data != [2]byte{byte(before), byte(step)} {
 				return fmt.Errorf("got %v", data)
-			}
-			if l.Rank() > 0 {
-				if err := send.Send(step, []byte{byte(l.Rank()), byte(step)}); err != nil {
-					return err
-				}
 			}
 		}
 		all, err := l.Exchange([]byte{byte(l.Rank()), 9})
@@ -57,6 +48,37 @@ func TestMessages(t *testing.T) {
 		if err != nil {
 			t.Errorf("rank %d: %v", rank, err)
 		}
+	}
+}
+
+// TestExpect expects messages in the order in which they are sent, and takes them in another. Their rank has
+// ended by then.
+func TestExpect(t *testing.T) {
+	all := ranks.Local(2)
+	to, from := ranks.NewLink(all[1]), ranks.NewLink(all[0])
+	var expected []*ranks.Message
+	for n := range 6 {
+		if n == 3 { // others come before they are expected
+			for k := range 6 {
+				if err := from.Message(1, k, 1).Send(4, []byte{byte(k)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		expected = append(expected, to.Message(0, n, 1))
+		expected[n].Expect()
+	}
+	if err := from.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{5, 0, 3, 1, 4, 2} {
+		var data [1]byte
+		if err := expected[n].Receive(4, data[:]); err != nil || int(data[0]) != n {
+			t.Errorf("message %d: got %d, %v", n, data[0], err)
+		}
+	}
+	if err := to.Message(0, 6, 1).Receive(4, make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "rank 0: ended before it sent") {
+		t.Errorf("a message that was not sent: %v", err)
 	}
 }
 
@@ -98,7 +120,7 @@ func TestMismatch(t *testing.T) {
 	}
 	l := ranks.Local(2)[0]
 	for _, other := range []int{-1, 0, 2} {
-		if err := l.Send(other, nil); err == nil || !strings.Contains(err.Error(), "want another rank from 0 to 1") {
+		if err := l.Send(other, nil).Wait(); err == nil || !strings.Contains(err.Error(), "want another rank from 0 to 1") {
 			t.Errorf("rank %d: %v", other, err)
 		}
 	}

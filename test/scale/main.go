@@ -111,8 +111,8 @@ func report(w io.Writer, s sizes, m search.Machine) error {
 	mib := float64(int64(1) << 20)
 	fmt.Fprintf(w, "a rank has %.0f MiB of tensors, and at most %.0f\n", float64(all)/mib/float64(ranks), float64(most)/mib)
 	fmt.Fprintf(w, "a rank sends %.1f messages and %.1f MiB, and at most %.1f MiB\n", float64(ran.Messages)/float64(ranks), bytes/mib/float64(ranks), busiest/mib)
-	fmt.Fprintf(w, "the step takes %.2f ms: %.0f %% is work, %.0f %% messages and %.0f %% waiting, of all ranks\n", 1e3*ran.Seconds,
-		100*ran.Work/ran.Seconds/float64(ranks), 100*ran.Talk/ran.Seconds/float64(ranks), 100*(1-(ran.Work+ran.Talk)/ran.Seconds/float64(ranks)))
+	fmt.Fprintf(w, "the step takes %.2f ms: %.0f %% is work and %.0f %% waiting for messages, of all ranks\n", 1e3*ran.Seconds,
+		100*ran.Work/ran.Seconds/float64(ranks), 100*ran.Wait/ran.Seconds/float64(ranks))
 	fmt.Fprintf(w, "operations and bytes of one device, divided among all, take %.2f ms: %.0f %% of the step\n", 1e3*least, 100*least/ran.Seconds)
 	return nil
 }

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"container/heap"
 	"fmt"
 	"slices"
 
@@ -34,16 +35,19 @@ func (m *Machine) Seconds(w simulate.Work) float64 { return max(w.Flops/m.Rate, 
 // Prediction is a predicted run of the parts of a plan.
 type Prediction struct {
 	Seconds    float64 // to the end of the last rank
-	Work, Talk float64 // seconds of all ranks together, with tasks and with messages
+	Work, Wait float64 // seconds of all ranks together, with tasks and with waiting for messages
 	Messages   int
 	Sent       []float64 // bytes, by rank
 }
 
-// Run runs the queues of all ranks by events. The work is that of the tasks of the whole plan. A message
-// takes both ranks, from when the later one is there.
+// Run runs the queues of all ranks by events. The work is that of the tasks of the whole plan. A rank goes on
+// when it has sent a message. The message takes the link from its rank and then that to the other, each of
+// which moves one message at a time, and its receiver waits for it.
 func (m *Machine) Run(whole *plan.Plan, parts []*plan.Part, work []simulate.Work) (*Prediction, error) {
 	out := &Prediction{Sent: make([]float64, len(parts))}
 	now, at := make([]float64, len(parts)), make([]int, len(parts))
+	leaves, enters := make([]float64, len(parts)), make([]float64, len(parts)) // when the links of ranks are free
+	mail := map[[2]int][]float64{}                                             // by sender and receiver: when messages arrive
 	next := func(rank int) (task int) {
 		queue := parts[rank].Plan.Schedule.Queues[0]
 		if at[rank] == len(queue) {
@@ -52,42 +56,49 @@ func (m *Machine) Run(whole *plan.Plan, parts []*plan.Part, work []simulate.Work
 		_, task = queue[at[rank]].Decode()
 		return task
 	}
-	ready := make([]int, len(parts))
-	for rank := range ready {
-		ready[rank] = rank
+	// The rank whose time is least goes on first, so that messages come to links in the order of time.
+	ready := &clocks{now: now, has: make([]bool, len(parts))}
+	for rank := range parts {
+		heap.Push(ready, rank)
 	}
-	for len(ready) > 0 {
-		rank := ready[len(ready)-1]
-		ready = ready[:len(ready)-1]
-		for task := next(rank); task >= 0; task = next(rank) {
-			p := parts[rank].Plan
-			t := &p.Tasks[task]
-			if !t.Talks() {
-				took := m.Seconds(work[parts[rank].Tasks[task]])
-				if t.Builtin != nil && t.Builtin.Op == "all_reduce" { // perhaps of some elements
-					took *= float64(t.Over) / float64(whole.Tasks[parts[rank].Tasks[task]].Over)
-				}
-				now[rank], out.Work, at[rank] = now[rank]+took, out.Work+took, at[rank]+1
-				continue
-			}
-			peer := t.Builtin.Peer
-			other := next(peer)
-			if other < 0 || !parts[peer].Plan.Tasks[other].Talks() || parts[peer].Plan.Tasks[other].Builtin.Message != t.Builtin.Message {
-				break // the peer comes to it later
-			}
-			bytes := float64(t.Over * p.Roots[t.Access[0].Root].Type.Size())
-			took := m.Latency + bytes/m.Link
-			end := max(now[rank], now[peer]) + took
-			now[rank], now[peer], out.Talk = end, end, out.Talk+2*took
-			at[rank], at[peer] = at[rank]+1, at[peer]+1
-			from := rank
-			if t.Builtin.Op == "receive" {
-				from = peer
-			}
-			out.Messages++
-			out.Sent[from] += bytes
-			ready = append(ready, peer)
+	for ready.Len() > 0 {
+		rank := heap.Pop(ready).(int)
+		task := next(rank)
+		if task < 0 {
+			continue
 		}
+		p := parts[rank].Plan
+		switch t := &p.Tasks[task]; {
+		case !t.Talks():
+			took := m.Seconds(work[parts[rank].Tasks[task]])
+			if t.Builtin != nil && t.Builtin.Op == "all_reduce" { // perhaps of some elements
+				took *= float64(t.Over) / float64(whole.Tasks[parts[rank].Tasks[task]].Over)
+			}
+			now[rank], out.Work = now[rank]+took, out.Work+took
+		case t.Builtin.Op == "receive":
+			line := [2]int{t.Builtin.Peer, rank}
+			if len(mail[line]) == 0 {
+				continue // its send wakes the rank
+			}
+			out.Wait += max(0, mail[line][0]-now[rank])
+			now[rank], mail[line] = max(now[rank], mail[line][0]), mail[line][1:]
+		default:
+			peer := t.Builtin.Peer
+			bytes := float64(t.Over * p.Roots[t.Access[0].Root].Type.Size())
+			leaves[rank] = max(now[rank], leaves[rank]) + bytes/m.Link
+			enters[peer] = max(leaves[rank], enters[peer]+bytes/m.Link)
+			line := [2]int{rank, peer}
+			mail[line] = append(mail[line], enters[peer]+m.Latency)
+			out.Messages++
+			out.Sent[rank] += bytes
+			if task := next(peer); len(mail[line]) == 1 && task >= 0 {
+				if w := parts[peer].Plan.Tasks[task].Builtin; w != nil && w.Op == "receive" && w.Peer == rank && !ready.has[peer] {
+					heap.Push(ready, peer)
+				}
+			}
+		}
+		at[rank]++
+		heap.Push(ready, rank)
 	}
 	for rank := range parts {
 		if task := next(rank); task >= 0 {
@@ -96,6 +107,25 @@ func (m *Machine) Run(whole *plan.Plan, parts []*plan.Part, work []simulate.Work
 		out.Seconds = max(out.Seconds, now[rank])
 	}
 	return out, nil
+}
+
+// clocks is a heap of ranks by their times.
+type clocks struct {
+	now  []float64
+	rank []int
+	has  []bool
+}
+
+func (c *clocks) Len() int           { return len(c.rank) }
+func (c *clocks) Less(i, k int) bool { return c.now[c.rank[i]] < c.now[c.rank[k]] }
+func (c *clocks) Swap(i, k int)      { c.rank[i], c.rank[k] = c.rank[k], c.rank[i] }
+func (c *clocks) Push(rank any) {
+	c.rank, c.has[rank.(int)] = append(c.rank, rank.(int)), true
+}
+func (c *clocks) Pop() any {
+	rank := c.rank[len(c.rank)-1]
+	c.rank, c.has[rank] = c.rank[:len(c.rank)-1], false
+	return rank
 }
 
 // divide plans a program for ranks with a device and a worker each, and returns the plan, the ranks of

@@ -105,10 +105,10 @@ func sequential(p *plan.Plan) values {
 	return v
 }
 
-// outcome runs the queues of all parts in an order that chance decides. Ranks meet for each message, which
-// must have one size at both ends. It returns what results and variables hold on the ranks of their devices,
-// and on others if they are there; ok is false if the ranks come to no end, or if a task runs before one that
-// it is asked to come after is over on all ranks.
+// outcome runs the queues of all parts in an order that chance decides. The messages from a rank to another
+// come in the order in which they are sent, and must have one size at both ends. It returns what results and
+// variables hold on the ranks of their devices, and on others if they are there; ok is false if the ranks
+// come to no end, or if a task runs before one that it is asked to come after is over on all ranks.
 func (d *divided) outcome(r *rand.Rand) (out []map[int][]uint64, ok bool) {
 	type worker struct{ rank, w, at int }
 	var workers []*worker
@@ -130,6 +130,11 @@ func (d *divided) outcome(r *rand.Rand) (out []map[int][]uint64, ok bool) {
 		}
 	}
 	early := false
+	type letter struct {
+		elements []uint64
+		bytes    int
+	}
+	mail := map[[2]int][]letter{} // by sender and receiver
 	run := func(rank, t int) {
 		p := d.parts[rank]
 		of := p.Tasks[t]
@@ -158,30 +163,21 @@ func (d *divided) outcome(r *rand.Rand) (out []map[int][]uint64, ok bool) {
 			switch kind {
 			case schedule.Run:
 				if t := &p.Tasks[n]; t.Talks() {
-					if t.Builtin.Op != "send" {
+					a := &t.Access[0]
+					elements := v[w.rank].of(p, a)
+					if line := [2]int{w.rank, t.Builtin.Peer}; t.Builtin.Op == "send" {
+						mail[line] = append(mail[line], letter{slices.Clone(elements), a.Volume() * p.Roots[a.Root].Type.Size()})
+						break
+					}
+					line := [2]int{t.Builtin.Peer, w.rank}
+					if len(mail[line]) == 0 {
 						continue
 					}
-					k := slices.IndexFunc(workers, func(o *worker) bool {
-						kind, m, more := now(o)
-						if !more || kind != schedule.Run || o.rank != t.Builtin.Peer {
-							return false
-						}
-						b := d.parts[o.rank].Plan.Tasks[m].Builtin
-						return b != nil && b.Op == "receive" && b.Peer == w.rank
-					})
-					if k < 0 {
-						continue
-					}
-					_, m, _ := now(workers[k])
-					q := d.parts[workers[k].rank].Plan
-					from, to := &t.Access[0], &q.Tasks[m].Access[0]
-					size := func(p *plan.Plan, a *region.Access) int { return a.Volume() * p.Roots[a.Root].Type.Size() }
-					sent, received := v[w.rank].of(p, from), v[workers[k].rank].of(q, to)
-					if size(p, from) != size(q, to) || len(sent) != len(received) {
+					m := mail[line][0]
+					if mail[line] = mail[line][1:]; m.bytes != a.Volume()*p.Roots[a.Root].Type.Size() || len(m.elements) != len(elements) {
 						return nil, false
 					}
-					copy(received, sent)
-					workers[k].at++
+					copy(elements, m.elements)
 				} else {
 					run(w.rank, n)
 				}

@@ -44,8 +44,9 @@ func Owners(devices, ranks int) ([]int, error) {
 // Where Task.After names a task of another rank, that rank sends an element of a tensor when the task is
 // over, and the other task waits for it.
 //
-// The messages have one order. Each rank sends and receives its own in this order, as tasks among others, so
-// none waits for ever, even if each send waits for its receive.
+// Messages have an order in which each is sent before it is received. A rank sends as soon as it has the
+// elements, and comes to a receive when a task needs them, or those of a later message of the same rank. So
+// messages move while ranks compute, and none waits for ever, since sends do not wait.
 func Ranks(p *plan.Plan, owner, workers []int, opts ...planner.Option) ([]*plan.Part, error) {
 	d, err := divide(p, owner, len(workers))
 	if err != nil {
@@ -64,8 +65,8 @@ func Ranks(p *plan.Plan, owner, workers []int, opts ...planner.Option) ([]*plan.
 type division struct {
 	*plan.Plan
 	owner  []int         // per device
-	events []event       // tasks and messages, in the order in which the ranks come to theirs
-	byRank [][]int       // per rank: the numbers of its events
+	events []event       // tasks and messages: these where they are needed
+	byRank [][]int       // per rank: the numbers of its events, in the order in which it comes to them
 	runs   [][]int       // per task: its rank, or those of its slices
 	orders map[int]order // by event
 }
@@ -81,7 +82,7 @@ type order struct {
 type event struct {
 	task, access int // task is len(Tasks) for messages with results, and access ordering for those with orders
 	message      bool
-	number       int // of a message, among all
+	number       int // of a message, among all, in an order in which they may be sent; 0 before it is known
 	rank, to     int // to is the receiver of a message, which rank sends
 	back         bool
 	slice        slice // of the tensors of a collective; the zero slice stands for all elements
@@ -132,18 +133,19 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 		return nil, p.Errorf("want devices on ranks from 0 to %d, got %v", ranks-1, owner)
 	}
 	d := &division{Plan: p, owner: owner, runs: make([][]int, len(p.Tasks)), orders: map[int]order{}}
-	// What goes back waits until a task needs one of the tensors, so that many collectives which follow each
-	// other wait for messages together, and not one after the other.
-	var late []event
-	stale := map[region.Root]bool{} // of late
-	load := make([]int64, ranks)    // bytes that come to a rank and go from it
+	var late []event             // what goes back when a task needs it
+	load := make([]int64, ranks) // bytes that come to a rank and go from it
 	for t := range p.Tasks {
 		task := &p.Tasks[t]
-		// An order needs a tensor whose rank has its elements.
-		if len(task.After) > 0 || slices.ContainsFunc(task.Access, func(a region.Access) bool { return stale[a.Root] }) {
-			d.events, late = append(d.events, late...), nil
-			clear(stale)
-		}
+		late = slices.DeleteFunc(late, func(e event) bool {
+			root := p.Tasks[e.task].Access[e.access].Root
+			// An order needs a tensor whose rank has its elements.
+			now := len(task.After) > 0 || slices.ContainsFunc(task.Access, func(a region.Access) bool { return a.Root == root })
+			if now {
+				d.events = append(d.events, e)
+			}
+			return now
+		})
 		group, on := d.slicers(task, load)
 		if len(on) == 0 {
 			on = []int{d.runner(task, load)}
@@ -154,9 +156,6 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 		}
 		if len(on) > 1 {
 			late = append(late, d.slices(t, group, on, load)...)
-			for _, a := range task.Access {
-				stale[a.Root] = true
-			}
 			continue
 		}
 		move := func(access int, back bool) {
@@ -172,7 +171,6 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 				return
 			}
 			late = append(late, event{task: t, access: access, message: true, rank: to, to: from, back: true})
-			stale[task.Access[access].Root] = true
 		}
 		for i := range task.Access {
 			if task.Access[i].Perm.Reads() {
@@ -195,18 +193,89 @@ func divide(p *plan.Plan, owner []int, ranks int) (*division, error) {
 			}
 		}
 	}
+	d.arrange(ranks)
+	return d, nil
+}
+
+// arrange lists the events of each rank. Messages are sent as soon as they can be, and received when they are
+// needed, in the order in which the other rank sends them.
+func (d *division) arrange(ranks int) {
 	d.byRank = make([][]int, ranks)
 	messages := 0
+	early := d.senders()
+	lines := make([][]int, ranks*ranks) // per pair: messages that are sent and not received yet
+	send := func(i int) {
+		e := &d.events[i]
+		messages++
+		e.number = messages
+		d.byRank[e.rank] = append(d.byRank[e.rank], i)
+		line := &lines[e.rank*ranks+e.to]
+		*line = append(*line, i)
+	}
+	for _, i := range early[beginning] {
+		send(i)
+	}
 	for i := range d.events {
 		e := &d.events[i]
-		d.byRank[e.rank] = append(d.byRank[e.rank], i)
-		if e.message {
-			d.byRank[e.to] = append(d.byRank[e.to], i)
-			messages++
-			e.number = messages
+		if !e.message {
+			d.byRank[e.rank] = append(d.byRank[e.rank], i)
+			for _, m := range early[i] {
+				send(m)
+			}
+			continue
+		}
+		if e.number == 0 {
+			send(i)
+		}
+		line := &lines[e.rank*ranks+e.to]
+		n := slices.Index(*line, i) + 1 // 0 if a later message was needed before
+		d.byRank[e.to] = append(d.byRank[e.to], (*line)[:n]...)
+		*line = (*line)[n:]
+	}
+}
+
+// beginning stands for the event behind which messages with elements go that no task has written.
+const beginning = -1
+
+// senders returns the messages that may go earlier than where they are needed, by the event behind which they
+// go: the task that wrote the elements last on the rank that sends them. Elements that came in a message
+// themselves, and messages that tell an order, go where they are needed.
+func (d *division) senders() map[int][]int {
+	const message = -2
+	early := map[int][]int{}
+	writer := make([]int, len(d.Roots)) // per root: the event that wrote it last where its device is, or message
+	for r := range writer {
+		writer[r] = beginning
+	}
+	wrote := map[[2]int]int{} // per task and rank: the event
+	for i := range d.events {
+		e := &d.events[i]
+		switch {
+		case !e.message:
+			wrote[[2]int{e.task, e.rank}] = i
+			for _, a := range d.Tasks[e.task].Access {
+				if a.Perm.Writes() || a.Perm == perm.Scratch {
+					writer[a.Root] = i
+					if d.owner[d.Roots[a.Root].Device] != e.rank || e.slice.of > 0 {
+						writer[a.Root] = message // what follows brings it there
+					}
+				}
+			}
+		case e.access == ordering:
+		case e.back:
+			after := wrote[[2]int{e.task, e.rank}]
+			early[after] = append(early[after], i)
+		default:
+			root := region.Root(e.access)
+			if e.task < len(d.Tasks) {
+				root = d.Tasks[e.task].Access[e.access].Root
+			}
+			if after := writer[root]; after != message {
+				early[after] = append(early[after], i)
+			}
 		}
 	}
-	return d, nil
+	return early
 }
 
 // order lists the messages that a task waits for since it is asked to come after tasks of other ranks: one

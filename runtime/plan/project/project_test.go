@@ -224,6 +224,58 @@ func TestSlices(t *testing.T) {
 	}
 }
 
+// TestEarly divides a training step in which each of two ranks computes the gradients of a chain of weights:
+// each gradient is sent right after the task that writes it, and no rank comes to a receive before its last
+// backward task.
+func TestEarly(t *testing.T) {
+	const extent, layers = 256, 5
+	whole := &plan.Plan{Format: plan.Format, Name: "early"}
+	grads := make([][]region.Root, 2)
+	for device := range grads {
+		for layer := range layers {
+			r := region.Root(len(whole.Roots))
+			whole.Roots = append(whole.Roots, plan.Root{Name: fmt.Sprintf("grad %d of %d", layer, device), Type: dtype.F32, Shape: []int{extent, extent}, Use: plan.Fetched, Device: device})
+			grads[device] = append(grads[device], r)
+		}
+	}
+	add := func(b plan.Builtin, p perm.Perm, roots ...region.Root) {
+		task := plan.Task{Call: -1, Builtin: &b, Device: whole.Roots[roots[0]].Device, Over: extent * extent, Grain: extent * extent}
+		for _, r := range roots {
+			task.Access = append(task.Access, region.Access{Region: region.Whole(r, []int{extent, extent}), Perm: p})
+		}
+		whole.Tasks = append(whole.Tasks, task)
+	}
+	for device := range grads {
+		for _, r := range grads[device] {
+			add(plan.Builtin{Op: "fill", Value: float64(r)}, perm.Write, r)
+		}
+	}
+	for layer := range layers {
+		add(plan.Builtin{Op: "all_reduce"}, perm.ReadWrite, grads[0][layer], grads[1][layer])
+	}
+	if err := planner.Complete(whole); err != nil {
+		t.Fatal(err)
+	}
+	owner := []int{0, 1}
+	parts, err := project.Ranks(whole, owner, []int{1, 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := verify.Ranks(whole, owner, parts); err != nil {
+		t.Fatal(err)
+	}
+	for rank, p := range parts {
+		var ops []string
+		for i := range p.Plan.Tasks {
+			ops = append(ops, p.Plan.Tasks[i].Builtin.Op)
+		}
+		want := slices.Concat(slices.Repeat([]string{"fill", "send"}, layers), slices.Repeat([]string{"receive", "all_reduce", "send"}, layers))
+		if len(ops) < len(want) || !slices.Equal(ops[:len(want)], want) {
+			t.Errorf("rank %d: got %v\nwant %v", rank, ops, want)
+		}
+	}
+}
+
 // TestAfterSlices asks a task to come after a sum in slices, and another sum to come after that task. Neither
 // has a tensor in common with what it comes after.
 func TestAfterSlices(t *testing.T) {

@@ -26,9 +26,7 @@ import (
 //   - a task begins after those that Task.After of the plan names: on another rank, a message that is sent
 //     after such a task comes in between;
 //   - whatever a task touches holds, when the task begins, what the tasks before it in the plan left there;
-//   - all queues come to their ends, even if each message waits until both ranks have come to it.
-//
-// A rank that sends without waiting comes no less far, so the last point holds for that, too.
+//   - all queues come to their ends, where a rank waits for messages to come and not for those that it sends.
 //
 // The error is a *plan.Error.
 func Ranks(whole *plan.Plan, owner []int, parts []*plan.Part) error {
@@ -577,32 +575,45 @@ func (r *ranks) checkValues() *plan.Error {
 		}
 		return nil
 	}
+	mail := map[pair][][]segment{} // what was sent and not received yet
+	// talk runs the message to which a rank has come, unless it waits.
+	talk := func(rank int) bool {
+		task := next(rank)
+		if task == nil {
+			return false
+		}
+		a := &task.Access[0]
+		held := &holds[rank][a.Root]
+		if between := (pair{rank, task.Builtin.Peer}); task.Builtin.Op == "send" {
+			elements, _ := r.of(r.parts[rank], a)
+			mail[between] = append(mail[between], held.get(elements))
+		} else {
+			between = pair{task.Builtin.Peer, rank}
+			if len(mail[between]) == 0 {
+				return false
+			}
+			*held = held.set(mail[between][0]...)
+			mail[between] = mail[between][1:]
+		}
+		at[rank]++
+		return true
+	}
 	for moved := true; moved; {
 		moved = false
 		for rank := range r.parts {
-			ran, err := step(rank)
-			if err != nil {
-				return err
-			}
-			moved = moved || ran
-			send := next(rank)
-			if send == nil || send.Builtin.Op != "send" {
-				continue
-			}
-			to := send.Builtin.Peer
-			if receive := next(to); receive != nil && receive.Talks() && receive.Builtin.Op == "receive" && receive.Builtin.Peer == rank {
-				a, b := &send.Access[0], &receive.Access[0]
-				elements, _ := r.of(r.parts[rank], a)
-				holds[to][b.Root] = holds[to][b.Root].set(holds[rank][a.Root].get(elements)...)
-				at[rank]++
-				at[to]++
-				moved = true
+			for more := true; more; {
+				ran, err := step(rank)
+				if err != nil {
+					return err
+				}
+				more = talk(rank)
+				moved = moved || ran || more
 			}
 		}
 	}
 	for rank, p := range r.parts {
 		if at[rank] < len(p.Tasks) {
-			return r.taskErrorf(rank, at[rank], "want messages in one order, got ranks that wait for each other")
+			return r.taskErrorf(rank, at[rank], "want messages that are sent before they are received, got ranks that wait for each other")
 		}
 		for k, i := range r.home[rank] {
 			if use := r.whole.Roots[k].Use; use != plan.Fed && !holds[rank][i].all(all(p, i), last[len(r.whole.Tasks)][k]) {
@@ -649,7 +660,7 @@ func (r *ranks) writers() [][]value {
 	return append(out, now)
 }
 
-// checkEnds runs the queues of all ranks: a message is over when both ranks have come to it.
+// checkEnds runs the queues of all ranks: a message comes when its rank has sent it.
 func (r *ranks) checkEnds() *plan.Error {
 	type worker struct {
 		rank, number int
@@ -666,7 +677,7 @@ func (r *ranks) checkEnds() *plan.Error {
 			workers = append(workers, &worker{rank, w, queue, 0})
 		}
 	}
-	come := map[pair][2]*worker{} // to a message: who sends and who receives
+	come := map[pair]int{} // how many messages were sent and not received yet
 	step := func(w *worker) bool {
 		p := r.parts[w.rank]
 		switch kind, n := w.queue[w.at].Decode(); kind {
@@ -675,17 +686,15 @@ func (r *ranks) checkEnds() *plan.Error {
 			if !task.Talks() {
 				break
 			}
-			between, end := pair{w.rank, task.Builtin.Peer}, 0
-			if task.Builtin.Op == "receive" {
-				between, end = pair{task.Builtin.Peer, w.rank}, 1
+			if task.Builtin.Op == "send" {
+				come[pair{w.rank, task.Builtin.Peer}]++
+				break
 			}
-			both := come[between]
-			if both[end] = w; both[1-end] == nil {
-				come[between] = both
+			between := pair{task.Builtin.Peer, w.rank}
+			if come[between] == 0 {
 				return false
 			}
-			delete(come, between)
-			both[1-end].at++
+			come[between]--
 		case schedule.Share:
 			over[w.rank][n] = true
 		case schedule.Signal:
