@@ -92,10 +92,10 @@ func (o *operator) window(w *spec.Window, domain []spec.Str) {
 }
 
 // disjoint checks that different tiles write different elements of a slot: along every dimension, an index
-// moves by at least the extent of the window. It does not check slots that may be absent. The planner cuts no
+// moves by at least the extent of the window. The planner cuts no
 // step whose tiles write the same elements.
 func (o *operator) disjoint(x *spec.Tiles, domain []spec.Str, s *spec.Slot) {
-	if s.Bad || s.Present.Set() {
+	if s.Bad {
 		return
 	}
 	spans := rules.Spans(x, domain, s)

@@ -21,7 +21,7 @@ func (t *trial) checkTiles(v *view) {
 				continue
 			}
 			for _, result := range s.Tiles.Footprints {
-				if result.Slot.Role != task.RoleOutput {
+				if result.Slot.Role != task.RoleOutput && result.Slot.Role != task.RoleSaved {
 					continue
 				}
 				for _, of := range s.Tiles.Footprints {
