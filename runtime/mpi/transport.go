@@ -93,15 +93,17 @@ type request struct {
 	peer int
 	data []byte
 	q    []C.MPI_Request // of pieces
-	over int             // pieces
-	pin  runtime.Pinner
-	on   *transport
-	done chan error
+	// How many pieces have begun, and how many are over.
+	begun, over int
+	pin         runtime.Pinner
+	on          *transport
+	done        chan error
 }
 
 // peer is what is known of another rank.
 type peer struct {
 	moving        [2][]*request // messages from it and to it on their way, of which the first one ends first
+	bytes         [2]int        // of their pieces that are on their way
 	in, out       []byte        // the next word from it, and the last to it
 	inReq, outReq C.MPI_Request
 	sending       bool
@@ -196,44 +198,56 @@ func (r *request) Wait() error {
 // piece returns the bytes of a piece of a message.
 func (r *request) piece(i int) []byte { return r.data[i*most : min((i+1)*most, len(r.data))] }
 
-// start starts all pieces of a message, so that they come before those of the next one.
+// start starts the next piece of a message.
 func (r *request) start() error {
-	r.q = make([]C.MPI_Request, max((len(r.data)+most-1)/most, 1))
-	for i := range r.q {
-		var p unsafe.Pointer
-		data := r.piece(i)
-		if len(data) > 0 {
-			p = unsafe.Pointer(&data[0])
-		}
-		var c C.int
-		if r.send {
-			c = C.og_isend(p, C.int(len(data)), C.int(r.peer), C.og_data, &r.q[i])
-		} else {
-			c = C.og_irecv(p, C.int(len(data)), C.int(r.peer), C.og_data, &r.q[i])
-		}
-		if err := code(c); err != nil {
-			return err
-		}
+	var p unsafe.Pointer
+	data, q := r.piece(r.begun), &r.q[r.begun]
+	if len(data) > 0 {
+		p = unsafe.Pointer(&data[0])
 	}
-	return nil
+	r.begun++
+	if r.send {
+		return code(C.og_isend(p, C.int(len(data)), C.int(r.peer), C.og_data, q))
+	}
+	return code(C.og_irecv(p, C.int(len(data)), C.int(r.peer), C.og_data, q))
 }
 
-// test looks for the ends of pieces, and reports whether the message is over.
-func (r *request) test() (over bool, err error) {
-	for ; r.over < len(r.q); r.over++ {
+// start starts pieces of messages in their order, as long as they have no more than most bytes together: MPI
+// may move pieces side by side, so that none would end for long over a slow link.
+func (t *transport) start(p *peer, direction int) {
+	for _, r := range p.moving[direction] {
+		for r.begun < len(r.q) {
+			n := len(r.piece(r.begun))
+			if p.bytes[direction] > 0 && p.bytes[direction]+n > most {
+				return
+			}
+			p.bytes[direction] += n
+			if err := r.start(); err != nil {
+				t.fail(&ranks.Error{Rank: t.rank, Message: err.Error()}, true)
+				return
+			}
+		}
+	}
+}
+
+// test looks for the ends of pieces that have begun, and reports whether the message is over.
+func (r *request) test(p *peer) (over bool, err error) {
+	for ; r.over < r.begun; r.over++ {
 		var done, n C.int
 		if err := code(C.og_test(&r.q[r.over], &done, &n)); err != nil || done == 0 {
 			return err != nil, err
 		}
+		want := len(r.piece(r.over))
+		p.bytes[r.direction()] -= want
 		if r.send {
 			continue
 		}
-		r.on.peers[r.peer].heard()
-		if want := len(r.piece(r.over)); int(n) != want {
+		p.heard()
+		if int(n) != want {
 			return true, fmt.Errorf("want a message of %d bytes from rank %d, got %d", want, r.peer, n)
 		}
 	}
-	return true, nil
+	return r.over == len(r.q), nil
 }
 
 // over returns why there are no more messages.
@@ -403,13 +417,10 @@ func (t *transport) post(r *request) {
 	if len(r.data) > 0 {
 		r.pin.Pin(&r.data[0])
 	}
-	if err := r.start(); err != nil {
-		left = append(left, r) // some pieces may be on their way
-		r.done <- err
-		return
-	}
+	r.q = make([]C.MPI_Request, max((len(r.data)+most-1)/most, 1))
 	p := t.peers[r.peer]
 	p.moving[r.direction()] = append(p.moving[r.direction()], r)
+	t.start(p, r.direction())
 	if p.gone {
 		t.closedBy(r.peer)
 	}
@@ -443,9 +454,8 @@ func (t *transport) test() (moved bool) {
 			for len(p.moving[direction]) > 0 {
 				r := p.moving[direction][0]
 				before := r.over
-				over, err := r.test()
-				moved = moved || r.over > before
-				if !over {
+				over, err := r.test(p)
+				if moved = moved || r.over > before; !over {
 					break
 				}
 				p.moving[direction] = slices.Delete(p.moving[direction], 0, 1)
@@ -454,6 +464,7 @@ func (t *transport) test() (moved bool) {
 				moved = true
 				t.word++
 			}
+			t.start(p, direction)
 		}
 	}
 	return moved

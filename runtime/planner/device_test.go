@@ -53,7 +53,7 @@ func TestDevices(t *testing.T) {
 			crossing = append(crossing, p.Label(i))
 		}
 	}
-	want := []string{"all_reduce grad of fc.weight", "all_reduce grad of fc.bias"}
+	want := []string{"all_reduce grad of fc.bias", "all_reduce grad of fc.weight"}
 	if p.Devices != 2 || !slices.Equal(crossing, want) || on[0] < 5 || on[1] != on[0]-len(want) {
 		t.Errorf("%d devices with %v tasks, of which %q cross", p.Devices, on, crossing)
 	}
