@@ -341,6 +341,10 @@ func (t *transport) serve() {
 				failed = time.Now()
 			}
 			t.drop()
+			if closing == nil && !said {
+				said = true
+				t.tell(bye, t.rank, "")
+			}
 			told := !slices.ContainsFunc(t.peers, func(p *peer) bool { return p.sending || len(p.queue) > 0 })
 			if closing == nil && (told || time.Since(failed) > grace/3) {
 				return
