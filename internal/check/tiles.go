@@ -92,8 +92,8 @@ func (o *operator) window(w *spec.Window, domain []spec.Str) {
 }
 
 // disjoint checks that different tiles write different elements of a slot: along every dimension, an index
-// moves by at least the extent of the window. The planner cuts no
-// step whose tiles write the same elements.
+// moves by at least the extent of the window. A slot that may be absent may lack a dimension. The planner
+// cuts no step whose tiles write the same elements.
 func (o *operator) disjoint(x *spec.Tiles, domain []spec.Str, s *spec.Slot) {
 	if s.Bad {
 		return
@@ -101,6 +101,9 @@ func (o *operator) disjoint(x *spec.Tiles, domain []spec.Str, s *spec.Slot) {
 	spans := rules.Spans(x, domain, s)
 	for d, over := range domain {
 		at := slices.IndexFunc(spans, func(p rules.Span) bool { return p.Dim == d })
+		if at < 0 && s.Present.Set() {
+			continue // uses with the slot are not cut
+		}
 		if at < 0 {
 			o.list.Add(diag.BadTiles, x.Key, "tiles along %s write the same elements of %s", over.V, s.Name).See(s.ShapeSpan, "its shape, which has no such dimension")
 			continue
