@@ -102,7 +102,7 @@ type request struct {
 
 // peer is what is known of another rank.
 type peer struct {
-	moving        [2][]*request // messages from it and to it on their way, of which the first one ends first
+	moving        [2][]*request // by direction: messages on their way, of which the first one ends first
 	bytes         [2]int        // of their pieces that are on their way
 	in, out       []byte        // the next word from it, and the last to it
 	inReq, outReq C.MPI_Request
@@ -332,19 +332,20 @@ func (t *transport) serve() {
 	for {
 		moved := t.test()
 		moved = t.words() || moved
+		moved = t.accept() || moved
 		if time.Since(last) >= tick {
 			t.tick()
 			last = time.Now()
+		}
+		if closing == nil && !said && (t.err.Load() != nil || !t.moving(outgoing)) {
+			said = true // what it sent before has gone, or never will
+			t.tell(bye, t.rank, "")
 		}
 		if t.err.Load() != nil {
 			if failed.IsZero() {
 				failed = time.Now()
 			}
 			t.drop()
-			if closing == nil && !said {
-				said = true
-				t.tell(bye, t.rank, "")
-			}
 			told := !slices.ContainsFunc(t.peers, func(p *peer) bool { return p.sending || len(p.queue) > 0 })
 			if closing == nil && (told || time.Since(failed) > grace/3) {
 				return
@@ -353,26 +354,18 @@ func (t *transport) serve() {
 				fmt.Fprintln(os.Stderr, "opgen:", t.err.Load())
 				C.og_abort()
 			}
-		} else if closing == nil {
-			t.accept()
-			if !said && !t.moving(1) {
-				said = true // what it sent before has gone
-				t.tell(bye, t.rank, "")
-			}
-			if said && !slices.ContainsFunc(t.peers, func(p *peer) bool { return !p.gone || p.sending || len(p.queue) > 0 }) {
-				return
-			}
+		} else if said && !slices.ContainsFunc(t.peers, func(p *peer) bool { return !p.gone || p.sending || len(p.queue) > 0 }) {
+			return
 		}
 		// Messages are often short, so it looks again some times before it sleeps. It also does so when its
 		// own are over: MPI may call a message sent whose receiver still needs this rank to look.
-		moved = t.accept() || moved
 		if idle = min(idle+1, looks+naps); moved {
 			idle = 0
 		}
 		if t.waiting.Load() > 0 {
 			idle = min(idle, looks+64) // naps of 80 us at most
 		}
-		if idle == looks+naps && !t.moving(-1) {
+		if idle == looks+naps && !t.moving(incoming) && !t.moving(outgoing) {
 			timer.Reset(tick / 5)
 			select {
 			case r := <-t.posts:
@@ -430,12 +423,14 @@ func (t *transport) post(r *request) {
 	}
 }
 
-// direction returns 0 of a message from another rank and 1 of a message to it.
+// Directions of messages.
+const incoming, outgoing = 0, 1
+
 func (r *request) direction() int {
 	if r.send {
-		return 1
+		return outgoing
 	}
-	return 0
+	return incoming
 }
 
 // closedBy ends messages from and to a rank that has closed: what it sent before has come. It fails if more
@@ -444,7 +439,7 @@ func (t *transport) closedBy(rank int) {
 	p := t.peers[rank]
 	for range 100 { // pieces of messages one after the other
 		t.test()
-		if len(p.moving[0])+len(p.moving[1]) == 0 {
+		if len(p.moving[incoming])+len(p.moving[outgoing]) == 0 {
 			return
 		}
 	}
@@ -474,11 +469,9 @@ func (t *transport) test() (moved bool) {
 	return moved
 }
 
-// moving reports whether messages in a direction, or in both for -1, are on their way.
+// moving reports whether messages in a direction are on their way.
 func (t *transport) moving(direction int) bool {
-	return slices.ContainsFunc(t.peers, func(p *peer) bool {
-		return direction != 0 && len(p.moving[1]) > 0 || direction != 1 && len(p.moving[0]) > 0
-	})
+	return slices.ContainsFunc(t.peers, func(p *peer) bool { return len(p.moving[direction]) > 0 })
 }
 
 // drop gives up the messages on their way. MPI may still touch their memory, which therefore stays.
