@@ -101,10 +101,10 @@ func (o *operator) disjoint(x *spec.Tiles, domain []spec.Str, s *spec.Slot) {
 	spans := rules.Spans(x, domain, s)
 	for d, over := range domain {
 		at := slices.IndexFunc(spans, func(p rules.Span) bool { return p.Dim == d })
-		if at < 0 && s.Present.Set() {
-			continue // uses with the slot are not cut
-		}
 		if at < 0 {
+			if s.Present.Set() {
+				continue // uses with the slot are not cut
+			}
 			o.list.Add(diag.BadTiles, x.Key, "tiles along %s write the same elements of %s", over.V, s.Name).See(s.ShapeSpan, "its shape, which has no such dimension")
 			continue
 		}
