@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,7 +20,9 @@ import (
 	"github.com/opgen/opgen/generated/embedding"
 	"github.com/opgen/opgen/generated/layernorm"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/meansquarederror"
 	attention "github.com/opgen/opgen/generated/multiheadattentiongeneral"
+	"github.com/opgen/opgen/generated/sgd"
 	"github.com/opgen/opgen/generated/slice"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	squares "github.com/opgen/opgen/generated/sumofsquares"
@@ -291,6 +294,43 @@ func TestCopiesOfNorms(t *testing.T) {
 		if scalars == 0 {
 			t.Errorf("%s: want copies of sums of squares, got none", name)
 		}
+	}
+}
+
+// TestGather divides the batch of a chain of layers: the sums of gradients come one after the other in front
+// of all updates, those of the last layer first, as they are computed.
+func TestGather(t *testing.T) {
+	t.Parallel()
+	g := graph.New(1)
+	y := g.Input("x", dtype.F32, 8, 4)
+	for _, name := range []string{"one", "two", "three"} {
+		y = elementunary.Relu(g, linear.Apply(g, linear.Defaults(4).WithUseBias(false), y, graph.Named(name)))
+	}
+	loss := meansquarederror.Apply(g, meansquarederror.Defaults().WithScaleFactor(1.0/32), meansquarederror.Logit(y), meansquarederror.Label(g.Input("label", dtype.F32, 8, 4)))
+	p, err := graph.Training(g, loss, sgd.Optimizer(sgd.Defaults(0.1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := mesh.Parse("s.toml", []byte("[mesh]\ndata = 2\n[divide]\nx = { 0 = \"data\" }\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := mesh.Divide(p, s, moves)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sums []string
+	at, update := 0, -1
+	for i, step := range d.Program.Steps {
+		switch {
+		case step.AllReduce != nil && strings.HasPrefix(step.AllReduce.Tensors[0].Name(), "grad of "):
+			sums, at = append(sums, step.AllReduce.Tensors[0].Name()), i
+		case step.Phase == graph.Update && step.AllReduce == nil && update < 0:
+			update = i
+		}
+	}
+	if want := []string{"grad of three.weight", "grad of two.weight", "grad of one.weight"}; !slices.Equal(sums, want) || at > update {
+		t.Errorf("want sums %v before the first update, got %v, the last as step %d of which %d updates", want, sums, at, update)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/opgen/opgen/runtime/plan/verify"
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/region"
+	"github.com/opgen/opgen/runtime/schedule"
 	"github.com/opgen/opgen/test/replicas"
 )
 
@@ -224,12 +225,12 @@ func TestSlices(t *testing.T) {
 	}
 }
 
-// TestEarly divides a training step in which each of two ranks computes the gradients of a chain of weights:
-// each gradient is sent right after the task that writes it, and no rank comes to a receive before its last
-// backward task.
-func TestEarly(t *testing.T) {
-	const extent, layers = 256, 5
-	whole := &plan.Plan{Format: plan.Format, Name: "early"}
+// chain returns a plan in which each of two devices fills a tensor for each layer, and the tensors of a layer
+// are then added, with its parts on two ranks.
+func chain(t *testing.T, layers int) *divided {
+	t.Helper()
+	const extent = 256
+	whole := &plan.Plan{Format: plan.Format, Name: "chain"}
 	grads := make([][]region.Root, 2)
 	for device := range grads {
 		for layer := range layers {
@@ -256,15 +257,22 @@ func TestEarly(t *testing.T) {
 	if err := planner.Complete(whole); err != nil {
 		t.Fatal(err)
 	}
-	owner := []int{0, 1}
-	parts, err := project.Ranks(whole, owner, []int{1, 1})
-	if err != nil {
+	d := &divided{whole: whole, owner: []int{0, 1}}
+	var err error
+	if d.parts, err = project.Ranks(whole, d.owner, []int{1, 1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := verify.Ranks(whole, owner, parts); err != nil {
+	if err := verify.Ranks(whole, d.owner, d.parts); err != nil {
 		t.Fatal(err)
 	}
-	for rank, p := range parts {
+	return d
+}
+
+// TestEarly divides a chain: each rank sends a gradient right after the task that writes it, and comes to a
+// receive after its last such task.
+func TestEarly(t *testing.T) {
+	const layers = 5
+	for rank, p := range chain(t, layers).parts {
 		var ops []string
 		for i := range p.Plan.Tasks {
 			ops = append(ops, p.Plan.Tasks[i].Builtin.Op)
@@ -273,6 +281,25 @@ func TestEarly(t *testing.T) {
 		if len(ops) < len(want) || !slices.Equal(ops[:len(want)], want) {
 			t.Errorf("rank %d: got %v\nwant %v", rank, ops, want)
 		}
+	}
+}
+
+// TestWaitForEachOther lets the queues of both ranks begin with a receive, in front of the send for which the
+// other rank waits. The tasks stay in their order.
+func TestWaitForEachOther(t *testing.T) {
+	d := chain(t, 1)
+	for _, p := range d.parts {
+		queue := p.Plan.Schedule.Queues[0]
+		i := slices.IndexFunc(queue, func(o schedule.Op) bool {
+			kind, n := o.Decode()
+			return kind == schedule.Run && p.Plan.Tasks[n].Builtin.Op == "receive"
+		})
+		receive := queue[i]
+		copy(queue[1:], queue[:i])
+		queue[0] = receive
+	}
+	if err := verify.Ranks(d.whole, d.owner, d.parts); err == nil || !strings.Contains(err.Error(), "want queues that come to their ends") {
+		t.Errorf("got %v", err)
 	}
 }
 
