@@ -288,6 +288,9 @@ func TestLoopsOfHistograms(t *testing.T) {
 			formulas = append(formulas, strings.Replace(strings.ReplaceAll(text, "%%", "%"), "%s", kind, 1))
 		}
 	}
+	for _, kind := range []string{"mean", "logsumexp"} {
+		formulas = append(formulas, "s[n] = "+kind+"(n' if j[n'] == n: x[n', 0])", "y[n, k] = "+kind+"(n' if j[n'] == n && x[n', k] > w[n, k]: x[n', k] + w[n, 0])")
+	}
 	formulas = append(formulas, "s[n] = count(n' if j[n'] == n)", "s[n] = count(n' if j[n'] == n && x[n', 0] > 0.5)", "s[n] = max(n' if j[n'] == n: n')",
 		"s[n] = sum(n', k if j[n'] == n && j[n'] < K: x[n', k])", "y[n, k] = sum(n', k' if j[n'] == n && j[k' % N] == k: x[n', k'])")
 	for _, size := range append(extentsOfTests, [2]int{9, 21}, [2]int{0, 5}, [2]int{5, 0}) {

@@ -351,8 +351,29 @@ func (d *deriver) collect(t int, vars []*term.Variable) (sum *term.Term, scatter
 		if x := d.gather(t, c, vars, false); x != nil {
 			sum = term.Sum(sum, x)
 		} else {
-			scatters = append(scatters, c)
+			scatters = append(scatters, c.placed())
 		}
 	}
 	return sum, scatters
+}
+
+// placed eliminates the indices of a scatter-add whose values a condition tells, as that of a node that an
+// edge leads to: the scatter-add goes over the edges, and not over all nodes for each of them.
+func (c *contribution) placed() *contribution {
+	s := &sum{guards: term.Conjuncts(c.guard), body: c.value}
+	for _, v := range c.vars { // indices of the place itself stay, and so do those on which ranges depend
+		if !slices.ContainsFunc(c.read.Idx, func(x *term.Term) bool { return x.Uses(v) }) &&
+			!slices.ContainsFunc(c.vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) }) {
+			s.vars = append(s.vars, v)
+		}
+	}
+	for s.replace() {
+	}
+	if s.values == nil {
+		return c
+	}
+	out := *c
+	out.vars = slices.DeleteFunc(slices.Clone(c.vars), func(v *term.Variable) bool { return s.values[v] != nil })
+	out.guard, out.value = term.All(s.guards...), s.body
+	return &out
 }

@@ -175,6 +175,45 @@ func (z *normalizer) histogram(n *Statement) bool {
 	return true
 }
 
+// segmented rewrites a segment reduction whose elements no one operation joins by those that have one: a mean
+// is a sum divided by a count, and the logarithm of a pair that of a sum of exponentials.
+func (z *normalizer) segmented(n *Statement) {
+	r := n.Reduction()
+	if r == nil || r.Kind != reduction.Mean && !r.Relative() {
+		return
+	}
+	part := func(kind reduction.Kind, body *term.Term) *Statement {
+		of := *r
+		of.Kind, of.At, of.Body = kind, nil, body
+		s := *n
+		s.Value = (&term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &of}).Map(func(x *term.Term) *term.Term { return x })
+		return &s
+	}
+	if histogram(part(reduction.Sum, r.Body)) == nil {
+		return
+	}
+	sum := func(body *term.Term) *term.Term {
+		l := &program.Local{Name: "t", Kind: term.Real, Slot: -1, Old: -1}
+		read := &term.Read{Count: 1, Text: "t"}
+		for _, v := range n.Vars {
+			l.Shape, read.Idx = append(l.Shape, v.Hi), append(read.Idx, v.Term())
+		}
+		read.Tensor, read.Ext = z.p.Add(l), l.Shape
+		z.tensors = append(z.tensors, Tensor{Local: true, Memory: read.Tensor})
+		s := part(reduction.Sum, body)
+		s.Target, s.Left = read.Tensor, read
+		z.histogram(s)
+		return &term.Term{Op: term.Element, Kind: term.Real, Read: read}
+	}
+	if r.Kind == reduction.Mean {
+		n.Value = term.Ratio(sum(r.Body), sum(term.RealNumber(1)))
+		return
+	}
+	total := sum(term.Applied("exp", term.Arithmetic(term.Subtract, r.Body, r.At[0])))
+	// The logarithm is 0 if the maximum is not finite.
+	n.Value = term.Chosen(term.Compare(term.Less, term.RealNumber(0), total), term.Applied("log", total), term.RealNumber(0))
+}
+
 // readsTarget reports whether a statement reads the memory into which it scatters.
 func (z *normalizer) readsTarget(s *Statement) bool {
 	found := false

@@ -218,6 +218,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 	if z.histogram(n) {
 		return nil
 	}
+	z.segmented(n)
 	n.Value = z.counted(n.Value)
 	if scattered(n) {
 		return fmt.Errorf("%s: there are no loops for the places that it looks up", s)
