@@ -361,19 +361,23 @@ func (d *deriver) collect(t int, vars []*term.Variable) (sum *term.Term, scatter
 // edge leads to: the scatter-add goes over the edges, and not over all nodes for each of them.
 func (c *contribution) placed() *contribution {
 	s := &sum{guards: term.Conjuncts(c.guard), body: c.value}
-	for _, v := range c.vars { // indices of the place itself stay, and so do those on which ranges depend
-		if !slices.ContainsFunc(c.read.Idx, func(x *term.Term) bool { return x.Uses(v) }) &&
-			!slices.ContainsFunc(c.vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) }) {
+	var stay []*term.Variable // those of the place itself, and those on which ranges depend
+	for _, v := range c.vars {
+		if slices.ContainsFunc(c.read.Idx, func(x *term.Term) bool { return x.Uses(v) }) ||
+			slices.ContainsFunc(c.vars, func(w *term.Variable) bool { return w.Lo.Uses(v) || w.Hi.Uses(v) }) {
+			stay = append(stay, v)
+		} else {
 			s.vars = append(s.vars, v)
 		}
 	}
+	some := len(s.vars)
 	for s.replace() {
 	}
-	if s.values == nil {
+	if len(s.vars) == some {
 		return c
 	}
 	out := *c
-	out.vars = slices.DeleteFunc(slices.Clone(c.vars), func(v *term.Variable) bool { return s.values[v] != nil })
+	out.vars = slices.DeleteFunc(slices.Clone(c.vars), func(v *term.Variable) bool { return !slices.Contains(stay, v) && !slices.Contains(s.vars, v) })
 	out.guard, out.value = term.All(s.guards...), s.body
 	return &out
 }

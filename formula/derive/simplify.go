@@ -257,7 +257,6 @@ type sum struct {
 	vars   []*term.Variable
 	guards []*term.Term
 	body   *term.Term
-	values map[*term.Variable]*term.Term // what replace substituted; nil if nothing
 }
 
 // narrow applies the rules replace and cut until neither applies.
@@ -305,11 +304,6 @@ func (s *sum) replace() bool {
 				}
 			}
 			s.guards, s.body = guards, s.body.Substitute(m)
-			values := map[*term.Variable]*term.Term{v: x}
-			for w, y := range s.values {
-				values[w] = y.Substitute(m)
-			}
-			s.values = values
 			s.vars = slices.Delete(slices.Clone(s.vars), i, i+1)
 			return true
 		}

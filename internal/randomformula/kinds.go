@@ -423,6 +423,14 @@ var kinds = []kind{
 		"y0[n, k] = {$fold | logsumexp | $ext}(n' if (j[n'] + {1 | n' | size}) % N == n: {x[n', k] | x[n', k] * v[k] | v[k] - u[n'] | w[n', K - 1 - k]})",
 		"y0[k, m] = {$fold | logsumexp | $ext}(n if (j[n] + 1) % K == k: {u[n] - z[m, 0] | cube[n, 0, m]})",
 	}},
+	// Edges that lead from nodes to nodes: several of them lead to a node, to none, or out of all nodes.
+	{name: "paths", once: [][2]string{{"#to", "j[n] | label[n] | free[n, 0] | jk[j[n]]"}, {"#from", "(z[m, free[n, K - 1]] else 0) | z[m, j[n]] | (z[m, label[n] {| + 1}] else 0.5)"}}, texts: []string{
+		"y0[m, k] = {sum | mean | max | min | logsumexp | prod}(n {if #to == k | if k == #to && u[n] > -0.37 | if on[n] && #to == k}: {u[n] * #from | #from - u[n] | #from | cube[n, k, m] * #from})",
+		"y0[k] = {mean | logsumexp}(n if #to == k: {u[n] | n | v[k] * u[n] | x[n, k] | 2})",
+		"t0[k] = logsumexp(n if #to == k: {tanh(u[n]) | u[n] + v[k]}) ; t1[n] = exp({tanh(u[n]) | u[n] + v[j[n]]} - (t0[#to] else 0)) ; y0[m, k] = sum(n if #to == k: t1[n] * #from)",
+		"t0[k] = {max | mean}(n if #to == k: u[n]) ; t1[n] = tanh(u[n] - (t0[#to] else 0)) ; t2[k] = sum(n if #to == k: t1[n]) ; y0[m, k] = sum(n if #to == k: t1[n] * (t2[#to] else 1) * #from) {| * v[k]}",
+		"y0[n, m] = sum(k if jk[k] == m {| && mask[n, k]}: x[n, k] * (w[n, {jk[k] | m | 2 * m - k}] else v[k]))",
+	}},
 	// Outputs on request, of which no example knows: what gradients read, and what may take another's place.
 	{name: "requested", asks: true, once: [][2]string{{"#t", "mean | max | norm | logsumexp | sum"}}, texts: []string{
 		"y0[n, k] = {$f($nk) | $nk | 2 * x[n, k] | x[n, K - 1 - k]} ; y1[n] = $red(k: x[n, k] * {w[n, k] | v[k] | u[n]})",

@@ -182,34 +182,33 @@ func (z *normalizer) segmented(n *Statement) {
 	if r == nil || r.Kind != reduction.Mean && !r.Relative() {
 		return
 	}
-	part := func(kind reduction.Kind, body *term.Term) *Statement {
-		of := *r
-		of.Kind, of.At, of.Body = kind, nil, body
+	part := func(of term.Kind, kind reduction.Kind, body *term.Term) *Statement {
+		to := *r
+		to.Kind, to.At, to.Body = kind, nil, body
 		s := *n
-		s.Value = (&term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &of}).Map(func(x *term.Term) *term.Term { return x })
+		s.Value = (&term.Term{Op: term.Reduce, Kind: of, Reduction: &to}).Map(func(x *term.Term) *term.Term { return x }) // its own indices
 		return &s
 	}
-	if histogram(part(reduction.Sum, r.Body)) == nil {
+	if histogram(part(term.Real, reduction.Sum, r.Body)) == nil {
 		return
 	}
-	sum := func(body *term.Term) *term.Term {
-		l := &program.Local{Name: "t", Kind: term.Real, Slot: -1, Old: -1}
+	local := func(s *Statement) *term.Term {
+		l := &program.Local{Name: "t", Kind: s.Value.Kind, Slot: -1, Old: -1}
 		read := &term.Read{Count: 1, Text: "t"}
 		for _, v := range n.Vars {
 			l.Shape, read.Idx = append(l.Shape, v.Hi), append(read.Idx, v.Term())
 		}
 		read.Tensor, read.Ext = z.p.Add(l), l.Shape
 		z.tensors = append(z.tensors, Tensor{Local: true, Memory: read.Tensor})
-		s := part(reduction.Sum, body)
 		s.Target, s.Left = read.Tensor, read
 		z.histogram(s)
-		return &term.Term{Op: term.Element, Kind: term.Real, Read: read}
+		return &term.Term{Op: term.Element, Kind: l.Kind, Read: read}
 	}
 	if r.Kind == reduction.Mean {
-		n.Value = term.Ratio(sum(r.Body), sum(term.RealNumber(1)))
+		n.Value = term.Ratio(local(part(term.Real, reduction.Sum, r.Body)), local(part(term.Integer, reduction.Count, nil)))
 		return
 	}
-	total := sum(term.Applied("exp", term.Arithmetic(term.Subtract, r.Body, r.At[0])))
+	total := local(part(term.Real, reduction.Sum, term.Applied("exp", term.Arithmetic(term.Subtract, r.Body, r.At[0]))))
 	// The logarithm is 0 if the maximum is not finite.
 	n.Value = term.Chosen(term.Compare(term.Less, term.RealNumber(0), total), term.Applied("log", total), term.RealNumber(0))
 }

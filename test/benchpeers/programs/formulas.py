@@ -78,6 +78,15 @@ def forward_backward(x, transition):
     return torch.stack(before, 1) + torch.stack(behind[::-1], 1) - torch.logsumexp(before[-1], 1)[:, None, None]
 
 
+def graph_attention(x, leave, enter, source, sink):
+    score = F.leaky_relu((x * leave).sum(2)[source] + (x * enter).sum(2)[sink], 0.2)
+    at = sink[:, None].expand_as(score)
+    top = torch.full(x.shape[:2], -torch.inf).scatter_reduce(0, at, score.detach(), "amax")
+    share = torch.exp(score - top[sink])
+    share = share / torch.zeros(x.shape[:2]).index_add(0, sink, share)[sink]
+    return torch.zeros_like(x).index_add(0, sink, share[:, :, None] * x[source])
+
+
 def newton_schulz(x, steps=5, a=3.4445, b=-4.7750, c=2.0315):
     x = x / (x.flatten(1).norm(dim=1)[:, None, None] + 1e-7)
     for _ in range(steps):

@@ -10,6 +10,7 @@ import (
 	"example.com/formulas/generated/deltarule"
 	"example.com/formulas/generated/fold"
 	"example.com/formulas/generated/forwardbackward"
+	"example.com/formulas/generated/graphattention"
 	"example.com/formulas/generated/gridsample"
 	"example.com/formulas/generated/histogram"
 	"example.com/formulas/generated/kalman"
@@ -250,6 +251,28 @@ var calls = []call{
 						}
 					}
 				}
+			}
+			return out
+		}},
+	{"graph_attention", []operand{{shape: []int{5, 2, 3}, trained: true}, {shape: []int{2, 3}, trained: true}, {shape: []int{2, 3}, trained: true},
+		{shape: []int{9}, draw: between(0, 5), whole: true}, {shape: []int{9}, draw: between(0, 4), whole: true}},
+		func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
+			return graphattention.Apply(g, graphattention.Defaults(), graphattention.Input(x[0]), graphattention.Leave(x[1]), graphattention.Enter(x[2]), graphattention.Source(x[3]), graphattention.Sink(x[4]))
+		}, func(in [][]float64) []float64 {
+			out, total := make([]float64, 30), make([]float64, 10)
+			share := func(e, h int) float64 {
+				both := 0.0
+				for d := range 3 {
+					both += float64(in[0][int(in[3][e])*6+h*3+d]*in[1][h*3+d]) + float64(in[0][int(in[4][e])*6+h*3+d]*in[2][h*3+d])
+				}
+				return math.Exp(max(both, both/5))
+			}
+			for i := range 18 {
+				total[int(in[4][i/2])*2+i%2] += share(i/2, i%2)
+			}
+			for i := range 54 {
+				e, h, d, n := i/6, i/3%2, i%3, int(in[4][i/6])
+				out[n*6+h*3+d] += share(e, h) / total[n*2+h] * in[0][int(in[3][e])*6+h*3+d]
 			}
 			return out
 		}},
