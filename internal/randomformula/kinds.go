@@ -427,6 +427,7 @@ var kinds = []kind{
 	{name: "paths", once: [][2]string{{"#to", "j[n] | label[n] | free[n, 0] | jk[j[n]]"}, {"#from", "(z[m, free[n, K - 1]] else 0) | z[m, j[n]] | (z[m, label[n] {| + 1}] else 0.5)"}}, texts: []string{
 		"y0[m, k] = {sum | mean | max | min | logsumexp | prod}(n {if #to == k | if k == #to && u[n] > -0.37 | if on[n] && #to == k}: {u[n] * #from | #from - u[n] | #from | cube[n, k, m] * #from})",
 		"y0[k] = {mean | logsumexp}(n if #to == k: {u[n] | n | v[k] * u[n] | x[n, k] | 2})",
+		"y0[{k | m, k}] = {sum | mean | logsumexp}(n if {#to | j[n]} <= k && k < {j[n] + 2 | free[n, 0] | j[N - 1 - n]}: {u[n] | x[n, k] | 2}) {* v[k] | + v[k]}",
 		"t0[k] = logsumexp(n if #to == k: {tanh(u[n]) | u[n] + v[k]}) ; t1[n] = exp({tanh(u[n]) | u[n] + v[j[n]]} - (t0[#to] else 0)) ; y0[m, k] = sum(n if #to == k: t1[n] * #from)",
 		"t0[k] = {max | mean}(n if #to == k: u[n]) ; t1[n] = tanh(u[n] - (t0[#to] else 0)) ; t2[k] = sum(n if #to == k: t1[n]) ; y0[m, k] = sum(n if #to == k: t1[n] * (t2[#to] else 1) * #from) {| * v[k]}",
 		"y0[n, m] = sum(k if jk[k] == m {| && mask[n, k]}: x[n, k] * (w[n, {jk[k] | m | 2 * m - k}] else v[k]))",

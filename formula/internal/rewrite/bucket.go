@@ -205,7 +205,7 @@ func (z *normalizer) segmented(n *Statement) {
 		return &term.Term{Op: term.Element, Kind: l.Kind, Read: read}
 	}
 	if r.Kind == reduction.Mean {
-		n.Value = term.Ratio(local(part(term.Real, reduction.Sum, r.Body)), local(part(term.Integer, reduction.Count, nil)))
+		n.Value = term.Ratio(local(part(term.Real, reduction.Sum, r.Body)), local(part(term.Integer, reduction.Sum, term.Number(1))))
 		return
 	}
 	total := local(part(term.Real, reduction.Sum, term.Applied("exp", term.Arithmetic(term.Subtract, r.Body, r.At[0]))))
