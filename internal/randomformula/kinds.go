@@ -339,6 +339,17 @@ var kinds = []kind{
 		"t0[n] = convert(floor(3 * u[n]), 'i64') ; y0[n, k] = (x[{t0[n] | t0[n] + 1}, k] else {0 | v[k]})",
 		"t0[n, k] = convert({round | floor | ceil}({2 | 3} * w[n, k]), 'i64') ; y0[n, k] = {(x[n, t0[n, k]] else 0) | v[t0[n, k] % K] | (x[t0[n, k], k] else 0.5) * u[n]}",
 	}},
+	// Reads and sums at rounded places that indices alone decide, as those of resampled images.
+	{name: "resampled", some: true, once: [][2]string{
+		{"#e", "convert({floor | ceil | round}(n * {0.375 | 1.25 | 0.75 | -0.5 | rate} {+ 0.3 | - 1.1 | + 2.6 | + size | }), 'i64')"},
+	}, texts: []string{
+		"at(n) = #e ; y0[n, k] = {(x[n, at(k)] else {0 | 0.5 | v[k]}) | x[n, max(min(at(k), K - 1), 0)] | (x[at(n), at(k)] else 0)} {| * v[k] | + x[n, k]}",
+		"at(n) = #e ; y0[m, n, k] = {(cube[n, at(k), m] else 0) | (cube[at(k), k, m] else 0.5) | (cube[n, k, at(m)] else 0)} {| * x[n, k]}",
+		"at(n) = #e ; y0[m, n] = sum(k {if k < 3 | }: z[m, k] * (x[n, at(k)] else {0 | 0.5})) ; y1[n] = {max | mean}(k: (x[n, at(k)] else {0 | -1}))",
+		"at(n) = #e ; y0[n, k] = sum(a < {2 | 3}: (0.3 * a + 0.1) * (x[n, max(min(at(k) + a, K - 1), 0)] else 0)) {| + (x[n, at(at(k))] else 0)}",
+		"at(n) = #e ; y0[n, k] = sum(k' if max(min(at(k'), K - 1), 0) == k: x[n, k'])",
+		"at(n) = #e ; t0[k] = at(k) ; y0[n, k] = (x[n, t0[k]] else {0 | v[k]}) ; y1[m, k] = (z[m, t0[k]] else 0)",
+	}},
 	// Results that take the memory of inputs, with attributes and extents that no example has.
 	{name: "in_place", run: grouped, texts: []string{
 		"y0[n, k] = {floor(3 * rate) * x[n, k] | (rate < 0.37 ? x[n, K - 1 - k] : x[n, k]) | x[n, (3 * k) % K] | (flag ? x[N - 1 - n, k] : x[n, k])}",

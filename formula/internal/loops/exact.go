@@ -178,9 +178,7 @@ func stateInDouble[T simd.Float](c *compiler[T], vars []int) *state[float64] {
 		return nil
 	}
 	r := &runner[float64]{code: &code[float64]{compiler: c.double}, mem: make([]block[float64], len(c.tensors))}
-	s := r.newState()
-	s.vars = vars
-	return s
+	return r.stateWith(vars)
 }
 
 // noteExact makes temporaries float64 if float32 would round their integer-valued reals. Several statements

@@ -96,15 +96,18 @@ func (r *runner[T]) give(s *state[T]) {
 	r.mu.Unlock()
 }
 
-// newState returns a state with buffers. Registers whose values are not needed at the same time share a
-// buffer.
-func (r *runner[T]) newState() *state[T] {
+// newState returns a state with indices and buffers of its own.
+func (r *runner[T]) newState() *state[T] { return r.stateWith(make([]int, len(r.code.places))) }
+
+// stateWith returns a state with buffers, and with the values of indices in vars. Registers whose values are
+// not needed at the same time share a buffer.
+func (r *runner[T]) stateWith(vars []int) *state[T] {
 	c := r.code
 	mem := r.mem
 	if c.transient {
 		mem = make([]block[T], len(mem))
 	}
-	s := &state[T]{vars: make([]int, len(c.places)), key: blas.Key{Task: r.number}, mem: mem, regs: make([][]T, c.registers), beside: make([]T, stripLength)}
+	s := &state[T]{vars: vars, key: blas.Key{Task: r.number}, mem: mem, regs: make([][]T, c.registers), beside: make([]T, stripLength)}
 	buffers := make([][]T, c.buffers)
 	all := make([]T, c.buffers*stripLength)
 	for i := range buffers {
