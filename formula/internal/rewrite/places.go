@@ -8,9 +8,10 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// Places that elements of tensors decide, such as those of samples of images, often depend on fewer indices
-// than the values there: all channels have them in common. Such places are computed once, into temporaries,
-// and so is what else depends on these indices only, such as the weights of samples and conditions.
+// Places that elements of tensors or rounded real numbers decide, such as those of samples of images, often
+// depend on fewer indices than the values there: all channels have them in common. Such places are computed
+// once, into temporaries, and so is what else depends on these indices only, such as the weights of samples
+// and conditions.
 
 // places hoists places out of the loops over indices that they do not use.
 func (z *normalizer) places() {
@@ -92,8 +93,16 @@ func loopsOf(s *Statement) (vars []*term.Variable, last *term.Variable, ok bool)
 	return vars, vars[len(vars)-1], true
 }
 
-// looked reports whether an integer depends on indices and on elements of tensors.
-func looked(n *term.Term) bool { return n.Reads() && len(n.Free()) > 0 }
+// looked reports whether an integer depends on indices, and on elements of tensors or on real numbers, which
+// it rounds.
+func looked(n *term.Term) bool {
+	if len(n.Free()) == 0 {
+		return false
+	}
+	found := false
+	n.Walk(func(m *term.Term) { found = found || m.Op == term.Element || m.Kind == term.Real })
+	return found
+}
 
 // placeable reports whether places of an access may be hoisted: what stands for elements out of bounds is the
 // same for all of them.
