@@ -8,7 +8,7 @@ import (
 )
 
 // attrKinds maps the type of an attribute to the kinds of its values.
-var attrKinds = map[string]kinds{"int": kInt, "axis": kInt, "float": kNumber, "bool": kBool, "string": kString, "enum": kEnum | kString,
+var attrKinds = map[string]kinds{"int": kInt, "axis": kInt, "float": kNumber, "number": kNumber, "bool": kBool, "string": kString, "enum": kEnum | kString,
 	"axes": kRun, "dims": kRun, "dtype": kDType | kString, "record": kRecord}
 
 // attributes infers the attributes of the applied operator: the arguments of the call, or defaults.

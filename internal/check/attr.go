@@ -73,10 +73,10 @@ func (o *operator) attrKeys(a *spec.Attr) {
 		}
 	}
 	if a.Min != nil {
-		only(true, source.SpanOf(a.Min), "min", "int", "float", "dims")
+		only(true, source.SpanOf(a.Min), "min", "int", "float", "number", "dims")
 	}
 	if a.Max != nil {
-		only(true, source.SpanOf(a.Max), "max", "int", "float", "dims")
+		only(true, source.SpanOf(a.Max), "max", "int", "float", "number", "dims")
 	}
 	if a.Len.Set() && !a.List.V {
 		only(true, a.Len.Span, "len", "dims", "axes")
@@ -122,7 +122,7 @@ func (o *operator) attrKeys(a *spec.Attr) {
 }
 
 func (o *operator) bounds(a *spec.Attr) {
-	if !slices.Contains([]string{"int", "float", "dims"}, a.Type.V) {
+	if !slices.Contains([]string{"int", "float", "number", "dims"}, a.Type.V) {
 		return
 	}
 	kind := a.Type.V

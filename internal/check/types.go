@@ -197,7 +197,7 @@ func (o *operator) variants() {
 
 // typedAttrs lists the types of attributes that determine an element type, by their value or by their own
 // type.
-var typedAttrs = []string{"dtype", "type", "tensor", "sparse", "bool", "int", "float", "string"}
+var typedAttrs = []string{"dtype", "type", "tensor", "sparse", "bool", "int", "float", "number", "string"}
 
 // from checks the names in a dtype variable's key from, which bind it if no input does.
 func (o *operator) from(v *spec.TypeVar) {

@@ -54,7 +54,7 @@ func (o *operator) value(a *spec.Attr, n source.Node) *flaw {
 			}
 			return outside(a, n)
 		}
-	case "float":
+	case "float", "number":
 		if _, ok := number(n); ok {
 			return outside(a, n)
 		}
@@ -87,7 +87,7 @@ func (o *operator) value(a *spec.Attr, n source.Node) *flaw {
 
 // wanted describes the values of each type of attributes.
 var wanted = map[string]string{
-	"int": "an integer", "axis": "an integer", "float": "a number", "bool": "true or false", "string": "a string",
+	"int": "an integer", "axis": "an integer", "float": "a number", "number": "a number", "bool": "true or false", "string": "a string",
 	"enum": "the name of a value", "dtype": "the name of an element type",
 }
 

@@ -89,7 +89,7 @@ func zero(a *model.Attr, v any) bool {
 		return !v
 	case json.Number:
 		f, err := v.Float64()
-		return err == nil && f == 0
+		return err == nil && f == 0 && !(a.Type == "number" && isReal(v))
 	case []any:
 		return len(v) == 0
 	case string:
@@ -125,6 +125,8 @@ func (e *emitter) elemType(a *model.Attr) string {
 	switch a.Type {
 	case "float":
 		return "float64"
+	case "number":
+		return "attr.Number"
 	case "bool", "string":
 		return a.Type
 	case "enum":
@@ -171,16 +173,30 @@ func (e *emitter) attrValue(a *model.Attr, v any) string {
 	case "string":
 		return strconv.Quote(v.(string))
 	case "float":
-		switch v { // JSON lacks them
-		case "inf":
-			return "math.Inf(1)"
-		case "-inf":
-			return "math.Inf(-1)"
+		return realValue(v)
+	case "number":
+		if isReal(v) {
+			return "attr.Real(" + realValue(v) + ")"
 		}
+		return "attr.Int(" + fmt.Sprint(v) + ")"
 	case "record":
 		return e.recordValue(a, v.(map[string]any))
 	}
 	return fmt.Sprint(v) // a number or a boolean, as it was written
+}
+
+// isReal reports whether a number of a spec is a real number.
+func isReal(v any) bool { return strings.ContainsAny(fmt.Sprint(v), ".eEn") }
+
+// realValue returns a real number as Go.
+func realValue(v any) string {
+	switch v { // JSON lacks them
+	case "inf":
+		return "math.Inf(1)"
+	case "-inf":
+		return "math.Inf(-1)"
+	}
+	return fmt.Sprint(v)
 }
 
 // validate emits the check of attributes.
@@ -233,12 +249,15 @@ func (e *emitter) checks(a *model.Attr, name, v string) string {
 	if a.Optional {
 		x = "v"
 	}
-	out := ""
+	out, bounded := "", x
+	if a.Type == "number" {
+		bounded += ".Float()"
+	}
 	if a.Min != nil {
-		out += check("CheckMin", x, fmt.Sprint(a.Min))
+		out += check("CheckMin", bounded, fmt.Sprint(a.Min))
 	}
 	if a.Max != nil {
-		out += check("CheckMax", x, fmt.Sprint(a.Max))
+		out += check("CheckMax", bounded, fmt.Sprint(a.Max))
 	}
 	if a.Type == "record" {
 		out += check("CheckMadeBy", strconv.Quote(recordMaker(a)), x+".made")

@@ -63,6 +63,8 @@ func (e *emitter) deviceScalars() []scalar {
 		switch a.Type {
 		case "float":
 			s.typ = "double"
+		case "number":
+			s.typ, s.code = "double", s.code+".Float()"
 		case "bool":
 			s.typ = "bool"
 		case "int", "axis", "enum":

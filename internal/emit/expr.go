@@ -109,6 +109,9 @@ func (x *exprs) code(n expr.Node, outer int) string {
 			v += ".Or(" + goname.Exported(t.Name) + "{})"
 		}
 		v += "." + goname.Exported(n.Field)
+		if f := x.numbers(n); f != nil && !f.Optional {
+			v += ".Float()"
+		}
 		if t := n.Type(); t.Kind == expr.Dims && !t.Optional {
 			v += ".Values()"
 		}
@@ -254,6 +257,8 @@ func (x *exprs) ident(n *expr.Ident) string {
 			return x.e.axisVar(a)
 		case n.Symbol.Type.Kind == expr.Dims:
 			return "a." + a.GoName + ".Values()"
+		case x.numbers(n) != nil:
+			return "a." + a.GoName + ".Float()"
 		}
 		return "a." + a.GoName
 	case expr.Dim:
@@ -264,6 +269,27 @@ func (x *exprs) ident(n *expr.Ident) string {
 		return x.e.boundType(n.Name)
 	}
 	return "Slot" + goname.Exported(n.Name)
+}
+
+// numbers returns the attribute, or the field of a record, that is a number of any type, or nil.
+func (x *exprs) numbers(n expr.Node) *model.Attr {
+	var a *model.Attr
+	switch n := n.(type) {
+	case *expr.Ident:
+		a = x.e.attr(n.Name)
+	case *expr.Select:
+		if id, ok := n.X.(*expr.Ident); ok {
+			if r := x.e.attr(id.Name); r != nil {
+				if i := slices.IndexFunc(r.Fields, func(f *model.Attr) bool { return f.Name == n.Field }); i >= 0 {
+					a = r.Fields[i]
+				}
+			}
+		}
+	}
+	if a == nil || a.Type != "number" || a.List {
+		return nil
+	}
+	return a
 }
 
 // boundType returns, as Go, the element type of a dtype variable.
@@ -379,7 +405,11 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 		}
 		return arg(0) + ".Has()"
 	case "or":
-		v := arg(0) + ".Or"
+		v := arg(0)
+		if x.numbers(n.Args[0]) != nil {
+			v = "attr.Floats(" + v + ")"
+		}
+		v += ".Or"
 		if x.fallible(n.Args[1]) {
 			v += "Else(" + x.later(n.Args[1], n.Type().Kind) + ")"
 		} else {

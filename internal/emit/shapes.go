@@ -283,6 +283,10 @@ func (e *emitter) typeSource(name string) string {
 		return "dtype." + dtypeConst(t)
 	case a.Type == "dtype":
 		return "a." + a.GoName
+	case a.Type == "number" && a.Optional:
+		return fmt.Sprintf("opimpl.TypeIf(a.%[1]s.Has(), a.%[1]s.Or(attr.Number{}).Type())", a.GoName)
+	case a.Type == "number":
+		return "a." + a.GoName + ".Type()"
 	case a.Optional:
 		return fmt.Sprintf("opimpl.TypeIf(a.%s.Has(), dtype.%s)", a.GoName, dtypeConst(attrTypes[a.Type]))
 	}

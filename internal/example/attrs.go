@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/shape"
 	"github.com/opgen/opgen/runtime/task"
@@ -76,6 +77,10 @@ func plainOne(a *model.Attr, v any) (any, error) {
 			text, err := json.Marshal(f)
 			return json.Number(text), err
 		}
+		if a.Type == "number" && strings.ContainsAny(x.String(), ".eE") {
+			f, err := x.Float64()
+			return json.Number(attr.Real(f).String()), err
+		}
 		_, err := x.Int64()
 		return x, err
 	case string:
@@ -83,7 +88,7 @@ func plainOne(a *model.Attr, v any) (any, error) {
 		case "dtype":
 			t, err := dtype.Parse(x)
 			return t.String(), err
-		case "float": // an infinity, which JSON lacks
+		case "float", "number": // an infinity, which JSON lacks
 			return json.Number(x), nil
 		}
 	case map[string]any:
@@ -106,7 +111,7 @@ func plainOne(a *model.Attr, v any) (any, error) {
 func operand(a *model.Attr, v any) any {
 	switch x := v.(type) {
 	case json.Number:
-		if a.Type == "float" {
+		if a.Type == "float" || a.Type == "number" {
 			f, _ := x.Float64()
 			return f
 		}

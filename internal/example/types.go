@@ -1,7 +1,9 @@
 package example
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/internal/model"
 	"github.com/opgen/opgen/runtime/dtype"
@@ -55,6 +57,11 @@ func (u *use) typeSource(name string, within []int) dtype.Type {
 		return t
 	case u.attrs[name] == nil:
 		return dtype.Invalid
+	case a.Type == "number":
+		if n, ok := u.raw[name].(json.Number); ok && !strings.ContainsAny(n.String(), ".eEn") {
+			return dtype.I64
+		}
+		return dtype.F32
 	case a.Type == "dtype":
 		text, _ := u.attrs[name].(string)
 		t, _ := dtype.Parse(text)

@@ -304,7 +304,7 @@ func otherValues(a *model.Attr, known constants) (out []any) {
 		for n := -3; n < 3; n++ {
 			number(n)
 		}
-	case "float":
+	case "float", "number":
 		if a.Optional {
 			out = append(out, json.Number("0.5"))
 		}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,13 +40,13 @@ func describe(s *spec.Spec) *task.Operator {
 		o.Shards = append(o.Shards, task.Shard{Dim: x.Dim.V, Partial: x.Partial})
 	}
 	for _, x := range s.Examples {
-		o.Examples = append(o.Examples, describeExample(o, x))
+		o.Examples = append(o.Examples, describeExample(o, s, x))
 	}
 	if len(s.Inference) > 0 {
-		o.Inference = object(s.Inference)
+		o.Inference = object(s.Attrs, s.Inference)
 	}
 	for _, f := range s.Fusions {
-		o.Fusions = append(o.Fusions, describeFusion(o, f))
+		o.Fusions = append(o.Fusions, describeFusion(o, s, f))
 	}
 	for _, t := range s.Tasks {
 		o.Signatures = append(o.Signatures, describeTask(o, s, t))
@@ -79,7 +80,7 @@ func describeSlot(s *spec.Spec, sl *spec.Slot) task.Slot {
 	if sl.Init != nil {
 		d.Init.Operator = sl.Init.Of.FullName()
 		if len(sl.Init.Attrs) > 0 {
-			d.Init.Attrs = object(sl.Init.Attrs)
+			d.Init.Attrs = object(sl.Init.Of.Attrs, sl.Init.Attrs)
 		}
 	}
 	return d
@@ -148,7 +149,7 @@ func floats(types []dtype.Type) []dtype.Type {
 	return slices.DeleteFunc(slices.Clone(types), func(t dtype.Type) bool { return !t.IsFloat() })
 }
 
-func describeFusion(o *task.Operator, f *spec.Fusion) task.Fusion {
+func describeFusion(o *task.Operator, s *spec.Spec, f *spec.Fusion) task.Fusion {
 	d := task.Fusion{Name: f.Name, Other: f.Of.FullName(), Absent: texts(f.Absent)}
 	pairs := func(list []*spec.Access) (out []task.FusionSlot) {
 		for _, p := range list {
@@ -157,17 +158,17 @@ func describeFusion(o *task.Operator, f *spec.Fusion) task.Fusion {
 		return out
 	}
 	d.Share, d.Make = pairs(f.Share), pairs(f.Make)
-	conditions := func(list []*source.Entry) (out []task.FusionWhen) {
+	conditions := func(of []*spec.Attr, list []*source.Entry) (out []task.FusionWhen) {
 		for _, e := range list {
 			values, ok := e.Value.(*source.Array)
 			if !ok {
 				values = &source.Array{Elems: []source.Node{e.Value}}
 			}
-			out = append(out, task.FusionWhen{Attr: e.Key, Values: source.JSON(values)})
+			out = append(out, task.FusionWhen{Attr: e.Key, Values: attrJSON(attrOf(of, e.Key), values)})
 		}
 		return out
 	}
-	d.When, d.Own = conditions(f.When), conditions(f.Own)
+	d.When, d.Own = conditions(f.Of.Attrs, f.When), conditions(s.Attrs, f.Own)
 	var literal []*source.Entry
 	for _, e := range f.Set {
 		if from, ok := e.Value.(*source.Scalar); ok {
@@ -179,7 +180,7 @@ func describeFusion(o *task.Operator, f *spec.Fusion) task.Fusion {
 		literal = append(literal, e)
 	}
 	if len(literal) > 0 {
-		d.Set = object(literal)
+		d.Set = object(s.Attrs, literal)
 	}
 	if f.Tolerance != nil {
 		fmt.Sscan(source.JSON(f.Tolerance), &d.Tolerance)
@@ -187,8 +188,8 @@ func describeFusion(o *task.Operator, f *spec.Fusion) task.Fusion {
 	return d
 }
 
-func describeExample(o *task.Operator, x *spec.Example) task.Example {
-	d := task.Example{Attrs: object(x.Attrs), Shapes: map[string][]int{}}
+func describeExample(o *task.Operator, s *spec.Spec, x *spec.Example) task.Example {
+	d := task.Example{Attrs: object(s.Attrs, x.Attrs), Shapes: map[string][]int{}}
 	d.Args = exampleArgs(o, x.Args)
 	for _, e := range x.Inputs {
 		if o.SlotNamed(e.Key) < 0 { // a dimension that a Go function gives
@@ -273,4 +274,45 @@ func texts(list []spec.Str) []string {
 	return out
 }
 
-func object(entries []*source.Entry) string { return source.JSON(&source.Table{Entries: entries}) }
+// object returns values of attributes as JSON.
+func object(attrs []*spec.Attr, entries []*source.Entry) string {
+	values := map[string]json.RawMessage{}
+	for _, e := range entries {
+		values[e.Key] = json.RawMessage(attrJSON(attrOf(attrs, e.Key), e.Value))
+	}
+	data, err := json.Marshal(values)
+	if err != nil {
+		return "null"
+	}
+	return string(data)
+}
+
+// attrJSON returns a value of an attribute, or a list of values, as JSON. Of a number of any type, 2.0 stays
+// other than 2.
+func attrJSON(a *spec.Attr, n source.Node) string {
+	if a == nil {
+		return source.JSON(n)
+	}
+	switch n := n.(type) {
+	case *source.Table:
+		return object(a.Fields, n.Entries)
+	case *source.Array:
+		var values []string
+		for _, e := range n.Elems {
+			values = append(values, attrJSON(a, e))
+		}
+		return "[" + strings.Join(values, ",") + "]"
+	}
+	if a.Type.V == "number" {
+		return source.Exact(n)
+	}
+	return source.JSON(n)
+}
+
+// attrOf returns the attribute, or the field, of a name; nil if there is none.
+func attrOf(attrs []*spec.Attr, name string) *spec.Attr {
+	if i := slices.IndexFunc(attrs, func(a *spec.Attr) bool { return a.Name == name }); i >= 0 {
+		return attrs[i]
+	}
+	return nil
+}

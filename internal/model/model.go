@@ -101,7 +101,7 @@ func (v TypeVar) Kernels() []dtype.Type {
 type Attr struct {
 	Name     string     `json:"name"`
 	GoName   string     `json:"go_name"`
-	Type     string     `json:"type"` // "int", "float", "bool", "string", "enum", "dtype", "axis", "axes", "dims" or "record"
+	Type     string     `json:"type"` // "int", "float", "number", "bool", "string", "enum", "dtype", "axis", "axes", "dims" or "record"
 	Doc      string     `json:"doc,omitempty"`
 	Optional bool       `json:"optional,omitempty"` // may be absent
 	List     bool       `json:"list,omitempty"`     // holds a list of values
@@ -136,7 +136,7 @@ func (a *Attr) Complete(v any) any {
 func (a *Attr) number(v any) any {
 	switch v := v.(type) {
 	case string:
-		if a.Type == "float" {
+		if a.Type == "float" || a.Type == "number" {
 			return json.Number(map[string]string{"inf": "1e999", "-inf": "-1e999"}[v])
 		}
 	case []any:

@@ -153,7 +153,7 @@ func typeVar(v *task.TypeVar, at source.Pos) TypeVar {
 
 func attr(s *spec.Spec, a *spec.Attr, shared enums) *Attr {
 	m := &Attr{Name: a.Name, GoName: goname.Exported(a.Name), Type: a.Type.V, Doc: a.Doc.V, Optional: a.Optional.V, List: a.List.V,
-		Default: value(a.Default), Min: value(a.Min), Max: value(a.Max), Pos: a.Key.Pos()}
+		Default: value(a, a.Default), Min: value(nil, a.Min), Max: value(nil, a.Max), Pos: a.Key.Pos()}
 	if a.Len.Set() {
 		m.Len = new(int(a.Len.V))
 	}
@@ -185,12 +185,13 @@ func attr(s *spec.Spec, a *spec.Attr, shared enums) *Attr {
 	return m
 }
 
-func value(n source.Node) any {
+// value returns a value of an attribute, or what bounds it, as package json decodes it.
+func value(a *spec.Attr, n source.Node) any {
 	if n == nil {
 		return nil
 	}
 	var v any
-	d := json.NewDecoder(strings.NewReader(source.JSON(n)))
+	d := json.NewDecoder(strings.NewReader(attrJSON(a, n)))
 	d.UseNumber()
 	if d.Decode(&v) != nil {
 		return nil

@@ -156,6 +156,9 @@ func (a *array) result(unit float64) *Result {
 	for _, v := range a.ints {
 		v = v.settled()
 		x := Element{Real: float64(v.i), Whole: v.i}
+		if a.typ == dtype.U64 { // which has no sign
+			x.Real = float64(uint64(v.i))
+		}
 		if v.unsure {
 			x.Bound = math.Inf(1)
 		}

@@ -127,7 +127,7 @@ func AttrSymbol(a *spec.Attr) expr.Symbol {
 		if m, ok := a.Min.(*source.Scalar); ok {
 			s.Min, s.HasMin = m.Value.(int64)
 		}
-	case "float":
+	case "float", "number":
 		s.Type.Kind = expr.Float
 	case "bool":
 		s.Type.Kind = expr.Bool

@@ -11,6 +11,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -125,30 +126,35 @@ func (s *Scalar) span() Span { return s.Span }
 func SpanOf(n Node) Span { return n.span() }
 
 // JSON returns a value as JSON. Numbers that JSON does not have become null.
-func JSON(n Node) string {
-	data, err := json.Marshal(plain(n))
+func JSON(n Node) string { return marshal(n, false) }
+
+// Exact returns a node as JSON does, with a point in each real number: 2.0 rather than 2.
+func Exact(n Node) string { return marshal(n, true) }
+
+func marshal(n Node, exact bool) string {
+	data, err := json.Marshal(plain(n, exact))
 	if err != nil {
 		return "null"
 	}
 	return string(data)
 }
 
-func plain(n Node) any {
+func plain(n Node, exact bool) any {
 	switch n := n.(type) {
 	case *Table:
 		m := map[string]any{}
 		for _, e := range n.Entries {
-			m[e.Key] = plain(e.Value)
+			m[e.Key] = plain(e.Value, exact)
 		}
 		return m
 	case *Array:
 		l := []any{}
 		for _, e := range n.Elems {
-			l = append(l, plain(e))
+			l = append(l, plain(e, exact))
 		}
 		return l
 	case *Scalar:
-		f, _ := n.Value.(float64)
+		f, real := n.Value.(float64)
 		switch {
 		case math.IsInf(f, 1):
 			return "inf"
@@ -156,6 +162,8 @@ func plain(n Node) any {
 			return "-inf"
 		case math.IsNaN(f):
 			return "nan"
+		case exact && real && f == math.Trunc(f) && math.Abs(f) < 1<<53: // others have a point or an exponent anyway
+			return json.Number(strconv.FormatFloat(f, 'f', 1, 64))
 		}
 		return n.Value
 	}

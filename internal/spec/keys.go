@@ -29,7 +29,7 @@ func known(pattern string, strings ...string) keys.Value {
 }
 
 // AttrTypes lists the types of attributes.
-var AttrTypes = []string{"int", "float", "bool", "string", "enum", "dtype", "axis", "dims", "axes", "record"}
+var AttrTypes = []string{"int", "float", "number", "bool", "string", "enum", "dtype", "axis", "dims", "axes", "record"}
 
 // FieldTypes lists the types of the fields of records.
 var FieldTypes = slices.DeleteFunc(slices.Clone(AttrTypes), func(t string) bool { return t == "axis" || t == "record" })

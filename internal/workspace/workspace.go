@@ -211,7 +211,7 @@ func meaning(in driver.Input) sum {
 		return sumOf(in.Path, in.Text)
 	}
 	root.Entries = slices.DeleteFunc(root.Entries, func(e *source.Entry) bool { return slices.Contains(aside, e.Key) })
-	texts := []string{in.Path, source.JSON(root)}
+	texts := []string{in.Path, source.Exact(root)}
 	var order func(source.Node) // of keys, which is that of slots and fields
 	order = func(n source.Node) {
 		switch n := n.(type) {

@@ -240,6 +240,8 @@ func typeName(t reflect.Type) string {
 		return typeName(v.value())
 	case interface{ list() }:
 		return "a list"
+	case Number:
+		return "a number"
 	}
 	switch t.Kind() {
 	case reflect.Int:

@@ -41,3 +41,13 @@ func ExampleOpt_OrElse() {
 	fmt.Println(last(attr.Some(3)))
 	// Output: 3
 }
+
+// An integer keeps its 64 bits, and differs from a real number of the same size.
+func ExampleNumber() {
+	n := attr.Int(2)
+	fmt.Println(n, n.Type(), n == attr.Real(2.0), attr.Real(2.0).Type())
+	fmt.Println(attr.Floats(attr.Some(n)).Or(1), attr.Floats(attr.Opt[attr.Number]{}).Or(1))
+	// Output:
+	// 2 i64 false f32
+	// 2 1
+}

@@ -126,6 +126,11 @@ func (f *form) newWriter(t reflect.Type) writer {
 			}
 			return f.encode(b, held) // it may be a list that may be absent
 		}
+	case t == reflect.TypeFor[Number]():
+		return func(b *bytes.Buffer, v reflect.Value) error {
+			b.Write(v.Interface().(Number).json(f.mark))
+			return nil
+		}
 	case t.Implements(reflect.TypeFor[json.Marshaler]()):
 		return func(b *bytes.Buffer, v reflect.Value) error {
 			data, err := v.Interface().(json.Marshaler).MarshalJSON()

@@ -87,7 +87,7 @@ func exprValue(v any, float bool) (any, error) {
 	case nil, bool, string:
 		return v, nil
 	case json.Number:
-		if float {
+		if float || strings.ContainsAny(v.String(), ".eEn") { // of attributes of type number, those that are real
 			return strconv.ParseFloat(strings.TrimPrefix(strings.ToLower(v.String()), "+"), 64)
 		}
 		return strconv.Atoi(v.String())

@@ -556,7 +556,7 @@ func jsonValue(v any) any {
 		return "-inf"
 	case ok && math.IsNaN(f):
 		return "nan"
-	case ok && f == math.Trunc(f) && math.Abs(f) < 1<<53:
+	case ok && f == math.Trunc(f) && math.Abs(f) < 1<<63:
 		return json.Number(strconv.FormatFloat(f, 'f', 1, 64))
 	}
 	return v

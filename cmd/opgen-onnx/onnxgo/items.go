@@ -357,13 +357,18 @@ func (w *writer) attribute(i int, a *attribute) ([]piece, error) {
 	var rows [][]int // by build
 	list, differs := false, false
 	fieldOf := func(b build) reflect.Value { return reflect.ValueOf(b.nodes[i].Attrs).FieldByName(a.field) }
-	real := a.value.Kind() == reflect.Float64 && slices.ContainsFunc(w.builds, func(b build) bool { return !fieldOf(b).Equal(a.value) })
+	differing := slices.ContainsFunc(w.builds, func(b build) bool { return !fieldOf(b).Equal(a.value) })
+	real := a.value.Kind() == reflect.Float64 && differing
 	for _, b := range w.builds {
 		f := fieldOf(b)
 		switch x := f.Interface().(type) {
 		case float64:
 			if real && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 				rows = append(rows, []int{int(x)})
+			}
+		case attr.Number:
+			if n, ok := x.Int(); ok && differing {
+				rows = append(rows, []int{int(n)})
 			}
 		case int:
 			rows = append(rows, []int{x})
@@ -408,6 +413,9 @@ func (w *writer) attribute(i int, a *attribute) ([]piece, error) {
 	}
 	if real {
 		return slices.Concat([]piece{say("float64(")}, parts[0], []piece{say(")")}), nil
+	}
+	if a.value.Type() == reflect.TypeFor[attr.Number]() {
+		return slices.Concat([]piece{say("%s(", w.name(attrPackage, "Int"))}, parts[0], []piece{say(")")}), nil
 	}
 	if !list {
 		return parts[0], nil

@@ -255,6 +255,11 @@ func (l *literal) value(v reflect.Value) (string, error) {
 	switch x := v.Interface().(type) {
 	case dtype.Type:
 		return l.dtype(x), nil
+	case attr.Number:
+		return l.number(x), nil
+	case attr.Opt[attr.Number]:
+		n, _ := x.Get()
+		return l.number(n), nil
 	case attr.List[int]:
 		var parts []string
 		for _, n := range x.Values() {
@@ -299,6 +304,14 @@ func (l *literal) value(v reflect.Value) (string, error) {
 		return strconv.Quote(v.String()), nil
 	}
 	return "", fmt.Errorf("want an attribute of numbers, words or lists of numbers, got one of type %v", v.Type())
+}
+
+// number writes a number of any type.
+func (l *literal) number(n attr.Number) string {
+	if i, ok := n.Int(); ok {
+		return l.name(attrPackage, "Int") + "(" + strconv.FormatInt(i, 10) + ")"
+	}
+	return l.name(attrPackage, "Real") + "(" + l.float(n.Float()) + ")"
 }
 
 // list writes a list of attributes.

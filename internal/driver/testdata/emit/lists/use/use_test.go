@@ -3,14 +3,17 @@ package use
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"example.com/lists/generated/catalogue"
+	"example.com/lists/generated/limit"
 	"example.com/lists/generated/stack"
 	"example.com/lists/generated/weigh"
 
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/engine"
@@ -149,6 +152,49 @@ func TestStack(t *testing.T) {
 	}
 	for _, o := range out {
 		expect(t, in, o, 10, 20, 5, 30, 40, 6)
+	}
+}
+
+// TestLimit computes with numbers of any type, of which an integer keeps its 64 bits.
+func TestLimit(t *testing.T) {
+	const large = 1<<60 + 1
+	g := graph.New(1)
+	x, y := g.Input("x", dtype.I64, 2), g.Input("y", dtype.F64, 2)
+	of := limit.Apply(g, limit.Defaults().WithValue(attr.Int(large)), x)
+	real := limit.Defaults().WithValue(attr.Real(0.5)).WithOther(attr.Real(-2.0)).WithRange(limit.NewRange().WithHigh(attr.Int(2)))
+	half := limit.Apply(g, real, y)
+	if of.Chosen.Type() != dtype.I64 || of.Extra.Valid() || half.Chosen.Type() != dtype.F32 || half.Extra.Type() != dtype.F32 {
+		t.Fatal(of, half, g.Err())
+	}
+	if want := attr.ListOf(attr.Int(1), attr.Real(2.0), attr.Real(math.Inf(-1))); real.Several != want {
+		t.Errorf("several = %v, want %v", real.Several, want)
+	}
+	p, err := graph.Inference(g, of.Output, of.Chosen, half.Output, half.Chosen, half.Extra)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := load(t, p)
+	if err := engine.Feed(in, x.Name(), []int64{1, -1}); err != nil {
+		t.Fatal(err)
+	}
+	feed(t, in, y, 1, 4)
+	if err := in.Run(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]int64{of.Output.Name(): {large + 1, large - 1}, of.Chosen.Name(): {large}} {
+		if got, err := engine.Fetch[int64](in, name); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s = %v, %v, want %v", name, got, err, want)
+		}
+	}
+	expect(t, in, half.Output, 1.5, 2)
+	for name, want := range map[string]float32{half.Chosen.Name(): 0.5, half.Extra.Name(): -2} {
+		if got, err := engine.Fetch[float32](in, name); err != nil || !slices.Equal(got, []float32{want}) {
+			t.Errorf("%s = %v, %v, want %v", name, got, err, want)
+		}
+	}
+	limit.Apply(g, limit.Defaults().WithValue(attr.Int(-9)), x)
+	if err := g.Err(); err == nil || !strings.HasSuffix(err.Error(), "attribute value: want at least -8, got -9") {
+		t.Error(err)
 	}
 }
 
