@@ -178,7 +178,7 @@ func value(text, kind string, list bool) string {
 	case kind == "bool":
 		return strings.ToLower(text)
 	case kind == "string":
-		return text
+		return strings.NewReplacer(`\\`, `\\`, `\'`, `'`).Replace(text) // TOML refuses a backslash in front of '
 	case kind == "dtype":
 		if i, err := strconv.Atoi(text); err == nil && i < len(scalarTypes) {
 			return strconv.Quote(scalarTypes[i])
