@@ -69,12 +69,42 @@ func (w *Pool[T]) Max(dst tensor.WOLane[T], image tensor.ROLane[T], lo, hi int, 
 		simd.MaxSquares(to, w.of(from, lo, hi), w.layout(hi-lo))
 		return
 	}
+	var columns [512]T
+	across, upTo := w.Right.Extent, simd.BinaryOf[T](simd.Max)
 	for p := lo; p < hi; p++ {
 		top, bottom := w.Down.Window(p)
-		rows := from[top*w.Right.Extent : bottom*w.Right.Extent]
-		for q := range w.Right.Windows {
+		rows := from[top*across : bottom*across]
+		of := to[(p-lo)*w.Right.Windows:][:w.Right.Windows]
+		for q, end := 0, 0; q < len(of); q = end {
 			left, right := w.Right.Window(q)
-			to[(p-lo)*w.Right.Windows+q] = finished(finish, p*w.Right.Windows+q, greatest(rows, w.Right.Extent, left, right))
+			if right-left > len(columns) {
+				of[q], end = greatest(rows, across, left, right), q+1
+				continue
+			}
+			for end = q + 1; end < len(of); end++ {
+				_, next := w.Right.Window(end)
+				if next-left > len(columns) {
+					break
+				}
+				right = next
+			}
+			// Neighboring windows see the same columns, of which each is gone through once.
+			all := columns[:right-left]
+			copy(all, rows[left:])
+			for h := across; h < len(rows); h += across {
+				upTo(all, all, rows[h+left:h+right])
+			}
+			for i := q; i < end; i++ {
+				lo, hi := w.Right.Window(i)
+				y := all[lo-left]
+				for _, v := range all[lo-left+1 : hi-left] {
+					y = max(y, v)
+				}
+				of[i] = y
+			}
+		}
+		for q := range of {
+			of[q] = finished(finish, p*w.Right.Windows+q, of[q])
 		}
 	}
 }

@@ -3,6 +3,7 @@ package vec_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -95,6 +96,47 @@ func TestPool(t *testing.T) {
 					}()
 					w.Max(tensortest.WO(gotMost, rows*cols).Span(1, rows*cols), from, 0, rows, finish)
 				})
+			}
+		}
+	}
+}
+
+// TestWideMax compares the maxima of windows that lie in several parts of a row, and of windows that are wider
+// than such a part, with what is found element by element.
+func TestWideMax(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, right := range []vec.Axis{
+		{Extent: 1300, Windows: 1300, Size: 5, Stride: 1, Padding: 2},
+		{Extent: 1301, Windows: 650, Size: 3, Stride: 2},
+		{Extent: 1200, Windows: 7},
+		{Extent: 1200, Windows: 601, Size: 600, Stride: 1},
+		{Extent: 511, Windows: 2, Size: 510, Stride: 1},
+		{Extent: 514, Windows: 2, Size: 513, Stride: 1},
+	} {
+		w := vec.Pool[float32]{Down: vec.Axis{Extent: 4, Windows: 3, Size: 3, Stride: 1, Padding: 1}, Right: right}
+		image := make([]float32, 4*right.Extent)
+		for i := range image {
+			image[i] = []float32{float32(r.NormFloat64()), 0, float32(math.Copysign(0, -1)), float32(math.Inf(-1))}[min(r.IntN(8), 3)]
+			if r.IntN(500) == 0 {
+				image[i] = float32(math.NaN())
+			}
+		}
+		got := make([]float32, 3*right.Windows)
+		w.Max(tensortest.WO(got, len(got)).Span(0, len(got)), tensortest.RO(image, len(image)).Span(0, len(image)), 0, 3, nil)
+		for i, y := range got {
+			top, bottom := w.Down.Window(i / right.Windows)
+			lo, hi := right.Window(i % right.Windows)
+			want := float32(math.Inf(-1))
+			for h := top; h < bottom; h++ {
+				for _, v := range image[h*right.Extent:][lo:hi] {
+					want = max(want, v)
+				}
+			}
+			if y != y && want != want {
+				continue
+			}
+			if math.Float32bits(y) != math.Float32bits(want) {
+				t.Fatalf("%+v: maximum %d is %g, want %g", right, i, y, want)
 			}
 		}
 	}
