@@ -80,9 +80,9 @@ func Load(path string, c *Catalogue) (*Model, error) {
 	if info.Size() > maxFile {
 		return nil, fmt.Errorf("onnx: %s: want at most %d bytes, got %d", path, maxFile, info.Size())
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		return nil, err
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, fmt.Errorf("onnx: %s: want %d bytes, got %w", path, info.Size(), err)
 	}
 	m, err := Read(data, c)
 	if err != nil {
@@ -92,7 +92,7 @@ func Load(path string, c *Catalogue) (*Model, error) {
 	return m, nil
 }
 
-// Read reads the bytes of a file, which must hold all data.
+// Read reads the bytes of a file, which must hold all data. The model keeps them: they must not change.
 func Read(data []byte, c *Catalogue) (*Model, error) {
 	p, err := onnxpb.Model(data)
 	if err != nil {

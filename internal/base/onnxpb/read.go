@@ -7,6 +7,7 @@
 package onnxpb
 
 import (
+	"encoding/binary"
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -21,13 +22,14 @@ const (
 	maxDepth    = 100
 )
 
-// Model reads the bytes of a model. What the format does not know is left out.
+// Model reads the bytes of a model. What the format does not know is left out. Raw data of tensors, which may
+// be nearly all of a file, is not copied: the model has it in common with data.
 func Model(data []byte) (*ModelProto, error) {
 	m := &ModelProto{}
 	return m, read("a model", data, m)
 }
 
-// Tensor reads the bytes of a tensor.
+// Tensor reads the bytes of a tensor, and has its raw data in common with them.
 func Tensor(data []byte) (*TensorProto, error) {
 	t := &TensorProto{}
 	return t, read("a tensor", data, t)
@@ -40,10 +42,60 @@ func read(what string, data []byte, m proto.Message) error {
 	if err := count(m.ProtoReflect().Descriptor(), data, maxDepth, &left); err != nil {
 		return fmt.Errorf("onnx: want %s in the format of protocol buffers, got %w", what, err)
 	}
-	if err := (proto.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true, RecursionLimit: maxDepth + 1}).Unmarshal(data, m); err != nil {
+	var r raws
+	if err := (proto.UnmarshalOptions{DiscardUnknown: true, AllowPartial: true, RecursionLimit: maxDepth + 1}).Unmarshal(r.without(m.ProtoReflect().Descriptor(), data), m); err != nil {
 		return fmt.Errorf("onnx: want %s in the format of protocol buffers, got %w", what, err)
 	}
+	r.restore(m.ProtoReflect())
 	return nil
+}
+
+// raws lists the raw data of tensors. Package proto copies all bytes, so a message is read with numbers of the
+// list in place of raw data.
+type raws [][]byte
+
+// rawData is the field of tensors with raw data. No other message has a field of this name.
+const rawData = "raw_data"
+
+// without returns a message, which count has gone through, with numbers in place of raw data.
+func (r *raws) without(of protoreflect.MessageDescriptor, data []byte) (out []byte) {
+	for len(data) > 0 {
+		number, wire, tag := protowire.ConsumeTag(data)
+		n := tag + protowire.ConsumeFieldValue(number, wire, data[tag:])
+		field := of.Fields().ByNumber(number)
+		switch {
+		case wire != protowire.BytesType || field == nil || field.Message() == nil && field.Name() != rawData:
+			out = append(out, data[:n]...)
+		case field.Message() == nil:
+			value, _ := protowire.ConsumeBytes(data[tag:n])
+			out = protowire.AppendBytes(protowire.AppendTag(out, number, wire), binary.LittleEndian.AppendUint64(nil, uint64(len(*r))))
+			*r = append(*r, value[:len(value):len(value)])
+		default:
+			inner, _ := protowire.ConsumeBytes(data[tag:n])
+			out = protowire.AppendBytes(protowire.AppendTag(out, number, wire), r.without(field.Message(), inner))
+		}
+		data = data[n:]
+	}
+	return out
+}
+
+// restore puts raw data in place of its numbers.
+func (r raws) restore(m protoreflect.Message) {
+	if t, ok := m.Interface().(*TensorProto); ok && t.RawData != nil {
+		t.RawData = r[binary.LittleEndian.Uint64(t.RawData)]
+	}
+	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case field.Message() == nil:
+		case field.IsList():
+			for i := range v.List().Len() {
+				r.restore(v.List().Get(i).Message())
+			}
+		default:
+			r.restore(v.Message())
+		}
+		return true
+	})
 }
 
 // count subtracts the messages in a message, with itself, from left.

@@ -29,6 +29,40 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// TestRawData compares a message that has its raw data in common with the file with one that package proto has
+// read: tensors in attributes, in graphs within graphs and in sparse tensors, empty raw data and none, and
+// raw data twice, of which the last counts.
+func TestRawData(t *testing.T) {
+	t.Parallel()
+	of := func(raw []byte) *TensorProto { return &TensorProto{Dims: []int64{int64(len(raw))}, RawData: raw} }
+	inner := &GraphProto{Initializer: []*TensorProto{of([]byte("inner"))}}
+	want := &ModelProto{Graph: &GraphProto{
+		Initializer:       []*TensorProto{of([]byte("weights")), of(nil), of([]byte{}), {FloatData: []float32{1}}, of([]byte("12345678"))},
+		SparseInitializer: []*SparseTensorProto{{Values: of([]byte("sparse")), Indices: of([]byte("at"))}},
+		Node: []*NodeProto{{Attribute: []*AttributeProto{{T: of([]byte("constant")), Tensors: []*TensorProto{of([]byte("a")), of([]byte("b"))},
+			G: inner, Graphs: []*GraphProto{inner, inner}}}}},
+	}}
+	data, err := proto.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice := protowire.AppendBytes(protowire.AppendTag(protowire.AppendBytes(protowire.AppendTag(nil, 9, protowire.BytesType), []byte("first")), 9, protowire.BytesType), []byte("last"))
+	twice = protowire.AppendBytes(protowire.AppendTag(nil, 5, protowire.BytesType), twice) // GraphProto.initializer
+	data = protowire.AppendBytes(protowire.AppendTag(data, 7, protowire.BytesType), twice) // ModelProto.graph
+	want.Graph.Initializer = append(want.Graph.Initializer, &TensorProto{RawData: []byte("last")})
+	got, err := Model(data)
+	if err != nil || !proto.Equal(got, want) {
+		t.Fatalf("got %v, %v, want %v", got, err, want)
+	}
+	data[bytes.Index(data, []byte("weights"))]++
+	if s := string(got.GetGraph().GetInitializer()[0].GetRawData()); s != "xeights" {
+		t.Errorf("the raw data is a copy: %s", s)
+	}
+	if x := got.GetGraph().GetInitializer(); x[1].RawData != nil || x[2].RawData == nil {
+		t.Errorf("got %v and %v, want raw data only in the second", x[1], x[2])
+	}
+}
+
 // TestBounds reads small files that would take much memory, and files within files.
 func TestBounds(t *testing.T) {
 	t.Parallel()
