@@ -101,8 +101,8 @@ func TestPool(t *testing.T) {
 	}
 }
 
-// TestWideMax compares the maxima of windows that lie in several parts of a row, and of windows that are wider
-// than such a part, with what is found element by element.
+// TestWideMax compares the maxima of windows that lie in several parts of a row, and of windows that are
+// wider than such a part, with what is found element by element.
 func TestWideMax(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, right := range []vec.Axis{

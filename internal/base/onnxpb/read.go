@@ -50,8 +50,8 @@ func read(what string, data []byte, m proto.Message) error {
 	return nil
 }
 
-// raws lists the raw data of tensors. Package proto copies all bytes, so a message is read with numbers of the
-// list in place of raw data.
+// raws lists the raw data of tensors. Package proto copies all bytes, so a message is read with numbers of
+// the list in place of raw data.
 type raws [][]byte
 
 // rawData is the field of tensors with raw data. No other message has a field of this name.

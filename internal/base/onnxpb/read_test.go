@@ -29,9 +29,9 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestRawData compares a message that has its raw data in common with the file with one that package proto has
-// read: tensors in attributes, in graphs within graphs and in sparse tensors, empty raw data and none, and
-// raw data twice, of which the last counts.
+// TestRawData compares a message that has its raw data in common with the file with one that package proto
+// has read: tensors in attributes, in graphs within graphs and in sparse tensors, empty raw data and none,
+// and raw data twice, of which the last counts.
 func TestRawData(t *testing.T) {
 	t.Parallel()
 	of := func(raw []byte) *TensorProto { return &TensorProto{Dims: []int64{int64(len(raw))}, RawData: raw} }
