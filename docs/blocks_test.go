@@ -46,6 +46,7 @@ var elsewhere = []struct {
 	{"cookbook.md", "", true, "test/cookbook TestPage"},
 	{"diagnostics.md", "", false, "internal/driver TestDiagnosticsPage"},
 	{"plugins.md", "", false, "docs TestProtocol"},
+	{"schemas.md", "", true, "test/schemas TestPage"},
 	{"architecture.md", "Import levels", true, "docs TestLevels"},
 	{"architecture.md", "Folders", true, "docs TestLevels"},
 	{"mutants.md", "Mutants of formulas", false, "optest TestFormulaMutants"},
