@@ -314,16 +314,22 @@ func (z *normalizer) finish(n *Statement) {
 		}
 	}
 	n.Value = z.separated(n)
+	if n.Guard != nil && !z.whole {
+		n.Guard = z.extracted(n.Guard, even(n), n.Lenient)
+	}
 	z.out = append(z.out, n)
+}
+
+// even returns the indices of a statement whose ranges do not depend on others.
+func even(n *Statement) []*term.Variable {
+	return slices.DeleteFunc(slices.Clone(n.Vars), func(v *term.Variable) bool { return slices.Contains(n.Ragged, v) })
 }
 
 // separated returns the statement's value with nested reductions replaced by loads of temporaries. A
 // reduction that is the whole value stays.
 func (z *normalizer) separated(n *Statement) *term.Term {
 	if n.Value.Op != term.Reduce || n.Add {
-		ragged := func(v *term.Variable) bool { return slices.Contains(n.Ragged, v) }
-		around := slices.DeleteFunc(slices.Clone(n.Vars), ragged)
-		return z.extracted(n.Value, around, n.Guard != nil || n.Lenient)
+		return z.extracted(n.Value, even(n), n.Guard != nil || n.Lenient)
 	}
 	if !z.whole && n.Chain() != nil {
 		return n.Value
