@@ -66,3 +66,52 @@ func TestConvolutionWithFewProducts(t *testing.T) {
 		}
 	}
 }
+
+// TestConvolutionOfOneImage computes images one by one, whose rows are divided into ranges, and sixteen
+// together, whose ranges are whole images. The bits are the same. Images of few rows stay whole.
+func TestConvolutionOfOneImage(t *testing.T) {
+	const channels, filters, size, images = 3, 16, 64, 16
+	r := rand.New(rand.NewPCG(3, 4))
+	draw := func(n int) []float64 {
+		x := make([]float64, n)
+		for i := range x {
+			x[i] = float64(float32(r.NormFloat64()))
+		}
+		return x
+	}
+	for _, c := range []struct{ kernel, stride, rows, ranges int }{
+		{3, 1, 32, 4}, // with few products
+		{3, 2, 16, 2}, // 32 x 32 results, of which a tile has four pairs of rows
+		{5, 1, 32, 4},
+		{1, 1, 32, 4},
+		{3, 4, 8, 1},
+	} {
+		x, filter := draw(images*channels*size*size), draw(filters*channels*c.kernel*c.kernel)
+		compute := func(first, n, workers int) []float64 {
+			g := graph.New(1)
+			in := g.Input("x", dtype.F32, n, channels, size, size)
+			at := conv2d.Defaults(filters, c.kernel, c.kernel).WithUseBias(false).WithStrideH(c.stride).WithStrideW(c.stride).WithPaddingH(c.kernel / 2).WithPaddingW(c.kernel / 2)
+			y := conv2d.Apply(g, at, in)
+			p, err := graph.Inference(g, y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			grid := y.Node().Resolved.Grids[0][0]
+			if last := grid.Inner[1]; n == 1 && (grid.Tiles() != c.ranges || last.Over != c.rows) || n > 1 && last.Grain != last.Over {
+				t.Errorf("%+v: %d images: the ranges are %v", c, n, &grid)
+			}
+			image := channels * size * size
+			v := values{"x": x[first*image : (first+n)*image], y.Node().Tensor(int(conv2d.SlotFilter)).Name(): filter}
+			return mustRun(t, p, v, optest.Execution{Workers: workers, Garbage: optest.NaNs})[y.Name()]
+		}
+		all := compute(0, images, 1)
+		for _, i := range []int{0, 7} {
+			for _, workers := range []int{1, 3} {
+				one := compute(i, 1, workers)
+				if n := len(all) / images; !slices.Equal(one, all[i*n:(i+1)*n]) {
+					t.Errorf("%+v: image %d alone has other bits on %d workers than among others", c, i, workers)
+				}
+			}
+		}
+	}
+}
