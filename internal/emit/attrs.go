@@ -9,6 +9,7 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 	"github.com/opgen/opgen/internal/base/english"
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
@@ -186,7 +187,11 @@ func (e *emitter) attrValue(a *model.Attr, v any) string {
 }
 
 // isReal reports whether a number of a spec is a real number.
-func isReal(v any) bool { return strings.ContainsAny(fmt.Sprint(v), ".eEn") }
+func isReal(v any) bool {
+	n, err := attr.ParseNumber(fmt.Sprint(v))
+	_, whole := n.Int()
+	return err == nil && !whole
+}
 
 // realValue returns a real number as Go.
 func realValue(v any) string {

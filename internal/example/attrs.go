@@ -77,9 +77,9 @@ func plainOne(a *model.Attr, v any) (any, error) {
 			text, err := json.Marshal(f)
 			return json.Number(text), err
 		}
-		if a.Type == "number" && strings.ContainsAny(x.String(), ".eE") {
-			f, err := x.Float64()
-			return json.Number(attr.Real(f).String()), err
+		if a.Type == "number" {
+			n, err := attr.ParseNumber(x.String())
+			return json.Number(n.String()), err
 		}
 		_, err := x.Int64()
 		return x, err

@@ -1,11 +1,11 @@
 package example
 
 import (
-	"encoding/json"
+	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/opgen/opgen/internal/model"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 )
 
@@ -58,10 +58,8 @@ func (u *use) typeSource(name string, within []int) dtype.Type {
 	case u.attrs[name] == nil:
 		return dtype.Invalid
 	case a.Type == "number":
-		if n, ok := u.raw[name].(json.Number); ok && !strings.ContainsAny(n.String(), ".eEn") {
-			return dtype.I64
-		}
-		return dtype.F32
+		n, _ := attr.ParseNumber(fmt.Sprint(u.raw[name]))
+		return n.Type()
 	case a.Type == "dtype":
 		text, _ := u.attrs[name].(string)
 		t, _ := dtype.Parse(text)

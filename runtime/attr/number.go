@@ -80,20 +80,28 @@ func (n *Number) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &number); err != nil || len(data) > 0 && data[0] == '"' || number == "" {
 		return &json.UnmarshalTypeError{Value: kindOf(data), Type: reflect.TypeFor[Number]()}
 	}
-	if strings.ContainsAny(number.String(), ".eE") {
-		v, err := number.Float64()
+	v, err := ParseNumber(number.String())
+	if err == nil {
+		*n = v
+	}
+	return err
+}
+
+// ParseNumber returns the number that a text stands for: a real number if it has a point or an exponent, or
+// is inf, -inf or nan, and otherwise an integer.
+func ParseNumber(text string) (Number, error) {
+	if strings.ContainsAny(text, ".eEn") {
+		v, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return fmt.Errorf("want a number that 64 bits hold, got %s", number)
+			return Number{}, fmt.Errorf("want a number that 64 bits hold, got %s", text)
 		}
-		*n = Real(v)
-		return nil
+		return Real(v), nil
 	}
-	v, err := number.Int64()
+	v, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return fmt.Errorf("want an integer that 64 bits hold, got %s", number)
+		return Number{}, fmt.Errorf("want an integer that 64 bits hold, got %s", text)
 	}
-	*n = Int(v)
-	return nil
+	return Int(v), nil
 }
 
 // kindOf names a value of JSON as package json does.

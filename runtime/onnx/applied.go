@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/opgen/opgen/runtime/attr"
@@ -87,10 +86,11 @@ func exprValue(v any, float bool) (any, error) {
 	case nil, bool, string:
 		return v, nil
 	case json.Number:
-		if float || strings.ContainsAny(v.String(), ".eEn") { // of attributes of type number, those that are real
-			return strconv.ParseFloat(strings.TrimPrefix(strings.ToLower(v.String()), "+"), 64)
+		n, err := attr.ParseNumber(v.String())
+		if i, ok := n.Int(); ok && !float {
+			return int(i), err
 		}
-		return strconv.Atoi(v.String())
+		return n.Float(), err
 	case []any:
 		ints, floats, texts := []int{}, []float64{}, []string{}
 		for _, x := range v {
