@@ -193,16 +193,10 @@ func (z *normalizer) segmented(n *Statement) {
 		return
 	}
 	local := func(s *Statement) *term.Term {
-		l := &program.Local{Name: "t", Kind: s.Value.Kind, Slot: -1, Old: -1}
-		read := &term.Read{Count: 1, Text: "t"}
-		for _, v := range n.Vars {
-			l.Shape, read.Idx = append(l.Shape, v.Hi), append(read.Idx, v.Term())
-		}
-		read.Tensor, read.Ext = z.p.Add(l), l.Shape
-		z.tensors = append(z.tensors, Tensor{Local: true, Memory: read.Tensor})
+		read := z.results(s.Value.Kind, n.Vars)
 		s.Target, s.Left = read.Tensor, read
 		z.histogram(s)
-		return &term.Term{Op: term.Element, Kind: l.Kind, Read: read}
+		return &term.Term{Op: term.Element, Kind: s.Value.Kind, Read: read}
 	}
 	if r.Kind == reduction.Mean {
 		n.Value = term.Ratio(local(part(term.Real, reduction.Sum, r.Body)), local(part(term.Integer, reduction.Sum, term.Number(1))))
@@ -232,15 +226,26 @@ func foldedOf(kind reduction.Kind, of term.Kind) *term.Term {
 	return term.RealNumber(kind.Identity())
 }
 
+// results adds a temporary with an element for each value of the indices of a statement, and returns the load
+// of that element.
+func (z *normalizer) results(kind term.Kind, vars []*term.Variable) *term.Read {
+	l := &program.Local{Name: "t", Kind: kind, Slot: -1, Old: -1}
+	read := &term.Read{Count: 1, Text: "t"}
+	for _, v := range vars {
+		l.Shape, read.Idx = append(l.Shape, v.Hi), append(read.Idx, v.Term())
+	}
+	read.Tensor, read.Ext = z.p.Add(l), l.Shape
+	z.tensors = append(z.tensors, Tensor{Local: true, Memory: read.Tensor})
+	return read
+}
+
 // aside adds the statements of segment reduction n, with scatter statement into, by way of a temporary of the
 // accumulator type, which is copied to the result.
 func (z *normalizer) aside(n, into *Statement) {
-	l := &program.Local{Name: "t", Kind: n.Value.Kind, Slot: -1, Old: -1}
-	read := &term.Read{Count: 1, Text: "t"}
+	read := z.results(n.Value.Kind, n.Vars)
 	left := *read
+	left.Idx = nil
 	for _, v := range n.Vars {
-		l.Shape = append(l.Shape, v.Hi)
-		read.Idx = append(read.Idx, v.Term())
 		at := v.Term()
 		for d, x := range n.Left.Idx { // the scattered subscript of the index
 			if x.Op == term.Index && x.Var == v {
@@ -249,13 +254,10 @@ func (z *normalizer) aside(n, into *Statement) {
 		}
 		left.Idx = append(left.Idx, at)
 	}
-	id := z.p.Add(l)
-	read.Tensor, read.Ext, left.Tensor, left.Ext = id, l.Shape, id, l.Shape
-	t := Tensor{Local: true, Memory: id}
+	id := read.Tensor
 	if n.Value.Kind == term.Real {
-		t.Type = dtype.F64
+		z.tensors[id].Type = dtype.F64
 	}
-	z.tensors = append(z.tensors, t)
 	z.finish(&Statement{Target: id, Left: read, Vars: n.Vars, Value: foldedOf(into.Fold, n.Value.Kind)})
 	aside := *into
 	aside.Target, aside.Left = id, &left
