@@ -37,7 +37,6 @@ type counts struct {
 func count(list string) (*counts, error) {
 	c := &counts{how: map[string]int{}, refused: map[string]string{}, reasons: map[string]int{}}
 	names := map[string]string{}
-	schemas := map[string]*schema{}
 	for line := range strings.Lines(list) {
 		line = strings.TrimSpace(line)
 		if line == "" || strings.HasPrefix(line, "#") {
@@ -56,7 +55,7 @@ func count(list string) (*counts, error) {
 		if other := names[p.name]; other != "" {
 			return nil, fmt.Errorf("%s and %s are both named %s", other, s.name, p.name)
 		}
-		names[p.name], schemas[p.name] = s.name, s
+		names[p.name] = s.name
 		c.said = append(c.said, p)
 	}
 	var findings diag.List
@@ -100,6 +99,17 @@ func (c *counts) inputs() (in []driver.Input) {
 	return in
 }
 
+// spec returns the spec of a schema. The error says why there is none.
+func (c *counts) spec(schema string) (string, error) {
+	if why, ok := c.refused[schema]; ok {
+		return "", fmt.Errorf("%s: no spec says it: %s", schema, why)
+	}
+	if i := slices.IndexFunc(c.said, func(p *spec) bool { return p.name == specName(schema) }); i >= 0 {
+		return c.said[i].text, nil
+	}
+	return "", fmt.Errorf("want the name of a schema, such as aten::add.Tensor, got %q", schema)
+}
+
 // write writes the counts.
 func (c *counts) write(w io.Writer) {
 	row := func(n int, what string) { fmt.Fprintf(w, "%5d %5.1f %% %s\n", n, 100*float64(n)/float64(c.all), what) }
@@ -121,7 +131,7 @@ func byCount(m map[string]int) []string {
 
 func main() {
 	refused := flag.Bool("refused", false, "print each schema that is refused")
-	show := flag.String("show", "", "print the spec of a schema")
+	show := flag.String("show", "", "print the spec of a schema, such as aten::add.Tensor")
 	flag.Parse()
 	if err := run(*refused, *show); err != nil {
 		fmt.Fprintln(os.Stderr, "schemas:", err)
@@ -137,12 +147,9 @@ func run(refused bool, show string) error {
 		return err
 	}
 	if show != "" {
-		for _, p := range c.said {
-			if p.name == show {
-				fmt.Fprint(out, p.text)
-			}
-		}
-		return nil
+		text, err := c.spec(show)
+		fmt.Fprint(out, text)
+		return err
 	}
 	c.write(out)
 	if refused {

@@ -23,6 +23,23 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestSpec asks for the spec of a schema, of one that is refused, and of none.
+func TestSpec(t *testing.T) {
+	c, err := count("aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor\naten::f(Storage s) -> Tensor\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := c.spec("aten::add.Tensor")
+	if err != nil || !strings.Contains(text, `alpha = { type = "number", default = 1 }`) || !strings.Contains(text, "other = {") {
+		t.Errorf("got %v\n%s", err, text)
+	}
+	for name, want := range map[string]string{"aten::f": "aten::f: no spec says it: Storage", "aten::g": `such as aten::add.Tensor, got "aten::g"`} {
+		if text, err := c.spec(name); err == nil || !strings.Contains(err.Error(), want) || text != "" {
+			t.Errorf("%s: got %v and %q, want an error with %s", name, err, text, want)
+		}
+	}
+}
+
 // TestParse reads the parts of signatures.
 func TestParse(t *testing.T) {
 	s, err := parse(`a::b.out(Tensor(a!)[] self, int[2]? size=[1, 2], *, str mode="x, y)") -> (Tensor(a!)[] out, bool)`)
