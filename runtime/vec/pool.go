@@ -88,7 +88,7 @@ func (w *Pool[T]) Max(dst tensor.WOLane[T], image tensor.ROLane[T], lo, hi int, 
 				}
 				right = next
 			}
-			// Neighboring windows see the same columns, of which each is gone through once.
+			// The maximum is separable: columns that neighboring windows share are reduced once.
 			all := columns[:right-left]
 			copy(all, rows[left:])
 			for h := across; h < len(rows); h += across {
