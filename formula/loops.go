@@ -580,7 +580,7 @@ func (b *loopBody) runGroups(ctx *op.Ctx, start, end, lo, hi, total int) error {
 			}
 		}
 	}
-	if err := b.run.Run(start, end, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, total); err != nil {
+	if err := b.run.Run(start, end, loops.Time{Step: ctx.Step, Run: ctx.Run, Stop: ctx.Stop}, lo, hi, total); err != nil {
 		return mistake(b.operator, err.Error())
 	}
 	return nil

@@ -303,7 +303,7 @@ func (b *rowBody) share(ctx *op.Ctx, lo, hi, n int) error {
 
 // groups runs the groups from start to end-1 on the rows lo to hi-1 of n rows.
 func (b *rowBody) groups(ctx *op.Ctx, start, end, lo, hi, n int) error {
-	if err := b.run.Run(start, end, loops.Time{Step: ctx.Step, Run: ctx.Run}, lo, hi, n); err != nil {
+	if err := b.run.Run(start, end, loops.Time{Step: ctx.Step, Run: ctx.Run, Stop: ctx.Stop}, lo, hi, n); err != nil {
 		return mistake(b.operator, err.Error())
 	}
 	return nil

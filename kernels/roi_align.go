@@ -13,7 +13,7 @@ import (
 type RoiAlign[T dtype.Float, L dtype.Index] struct{}
 
 // Forward samples some boxes. It finds the places of a part once for all channels.
-func (RoiAlign[T, L]) Forward(_ *op.Ctx, a *roialign.Forward[T, L], r op.Range) error {
+func (RoiAlign[T, L]) Forward(ctx *op.Ctx, a *roialign.Forward[T, L], r op.Range) error {
 	d, attrs := a.Dims, a.Attrs
 	out, image := attrs.Height*attrs.Width, d.H*d.W
 	var places []sample[T]
@@ -25,6 +25,9 @@ func (RoiAlign[T, L]) Forward(_ *op.Ctx, a *roialign.Forward[T, L], r op.Range) 
 		ys, rows := sidesOf(a, box, 1, attrs.Height, d.H)
 		xs, columns := sidesOf(a, box, 0, attrs.Width, d.W)
 		for part := range out {
+			if ctx.Stopped() {
+				return nil
+			}
 			places = places[:0]
 			for _, y := range ys[part/attrs.Width] {
 				for _, x := range xs[part%attrs.Width] {

@@ -199,9 +199,9 @@ type Instance struct {
 // is a *TaskError or wraps the cause of the context. After an error, the tensors that the plan writes are
 // undefined, and the engine remains usable.
 //
-// The context is looked at before each range of a task, so a kernel that does not return keeps Run from
-// returning. A kernel that calls its engine gets an error, but one that waits for another goroutine that does
-// so waits for ever.
+// The context is looked at before each range of a task, and every few strips in loops of formulas. A kernel
+// by hand that takes long asks op.Ctx.Stopped; one that does not return keeps Run from returning. A kernel
+// that calls its engine gets an error, but one that waits for another goroutine that does so waits for ever.
 func (in *Instance) Run(ctx context.Context) error {
 	if err := in.lock(); err != nil {
 		return err

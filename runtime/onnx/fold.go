@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/engine"
@@ -26,6 +27,10 @@ const (
 	maxConstant  = 1 << 28
 	maxConstants = int64(1 << 32)
 )
+
+// maxTime bounds how long the computation of a constant takes. An attribute may ask for more work than the
+// bytes of tensors say, such as a window that lies almost all in the padding.
+const maxTime = time.Minute
 
 // maxRow bounds how many nodes stand behind each other between a constant and what the file holds: they are
 // computed by recursion.
@@ -113,7 +118,9 @@ func (f *folder) run(p *graph.Program, fed map[string]*safetensors.Tensor, name 
 			return nil, nil, err
 		}
 	}
-	if err := in.Run(context.Background()); err != nil {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), maxTime, fmt.Errorf("want a constant that takes at most %v to compute", maxTime))
+	defer cancel()
+	if err := in.Run(ctx); err != nil {
 		return nil, nil, err
 	}
 	if shape, err = in.Shape(name); err != nil {

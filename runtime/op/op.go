@@ -105,7 +105,14 @@ type Ctx struct {
 	// Run is the number of the run, from NextRun. All ranges of a run read the same inputs. It is 0 if ranges
 	// do not state their run.
 	Run uint64
+	// Stop reports whether the run is to end before its results are there, since another range has failed or
+	// the caller has given up. It is nil where that cannot happen. See Stopped.
+	Stop func() bool
 }
+
+// Stopped reports whether what a body computes is no longer needed. A body that takes long may ask from time
+// to time, which takes some nanoseconds, and return nil early.
+func (c *Ctx) Stopped() bool { return c.Stop != nil && c.Stop() }
 
 var runs atomic.Uint64
 

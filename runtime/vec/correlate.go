@@ -75,11 +75,16 @@ func (w *Windows) back() Windows {
 }
 
 // Dense reports whether windows are one pixel apart, as Correlate needs, and paddings less than their
-// extents, as CorrelateBack needs.
+// extents, as CorrelateBack needs. It returns false for windows so high beside the image that the rows
+// between their pixels would take more memory than Unfold does.
 func (w *Windows) Dense() bool {
 	back := w.back()
-	return w.StrideH == 1 && w.StrideW == 1 && back.PaddingH >= 0 && back.PaddingW >= 0
+	beyond := (w.KernelH - 1) * w.DilationH
+	return w.StrideH == 1 && w.StrideW == 1 && back.PaddingH >= 0 && back.PaddingW >= 0 && beyond <= max(mostBeyond, w.KernelH*min(w.Rows, w.Height))
 }
+
+// mostBeyond is up to how many rows Correlate copies beside those of windows, whatever the image.
+const mostBeyond = 1 << 12
 
 // correlator is memory for a correlation. For each column of windows there is a copy of each plane, whose
 // rows are what the windows of a row see in this column. What windows see at one place is then a list of

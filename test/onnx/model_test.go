@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -614,6 +616,59 @@ func TestControlFlow(t *testing.T) {
 		if _, err := h.run(t); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
+	}
+}
+
+// TestMoreWorkThanElements runs small files whose attributes ask for work or memory that no tensor has the
+// size of.
+func TestMoreWorkThanElements(t *testing.T) {
+	t.Parallel()
+	const far = 1 << 31
+	x := map[string]safetensors.Tensor{"x": numbered(dtype.F32, 1, 1, 4)}
+	window := []int{far / 2, far / 2}
+	for _, name := range []string{"MaxPool", "AveragePool", "LpPool"} {
+		h := &hand{opset: 22, fed: x, out: []string{"y"}, nodes: []*onnxpb.NodeProto{op(name+" x -> y", "kernel_shape", []int{far}, "pads", window)}}
+		m, err := onnx.Read(h.bytes(t), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := load(m, registry(), h.fed, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+		defer cancel()
+		begin := time.Now()
+		if err := l.instance.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: want an error of the context, got %v", name, err)
+		}
+		if took := time.Since(begin); took > 20*time.Second {
+			t.Errorf("%s: took %v to end", name, took)
+		}
+	}
+	// Only the middle of each filter lies on the image.
+	images := map[string]safetensors.Tensor{"x": numbered(dtype.F32, 1, 1, 3, 3)}
+	filter := map[string]safetensors.Tensor{"w": numbered(dtype.F32, 1, 1, 3, 3)}
+	apart := []int{far, far}
+	for _, c := range []struct {
+		text string
+		pads []int
+	}{{"Conv x w -> y", []int{far, far, far, far}}, {"ConvTranspose x w -> y", []int{far, far, far, far}}} {
+		h := &hand{opset: 22, fed: images, stored: filter, out: []string{"y"}, nodes: []*onnxpb.NodeProto{op(c.text, "dilations", apart, "pads", c.pads)}}
+		got, err := h.run(t)
+		if err != nil {
+			t.Fatal(c.text, err)
+		}
+		middle := at(filter["w"], 0, 0, 1, 1)
+		want := each(dtype.F32, []int{1, 1, 3, 3}, func(i []int) float64 { return middle * at(images["x"], i...) })
+		if d := different(got[0], want, 0, 0); d != "" {
+			t.Errorf("%s: %s", c.text, d)
+		}
+	}
+	boxes := &hand{opset: 16, out: []string{"y"}, nodes: []*onnxpb.NodeProto{op("RoiAlign x boxes of -> y", "sampling_ratio", far)},
+		fed: map[string]safetensors.Tensor{"x": images["x"], "boxes": of(dtype.F32, []int{1, 4}, 0, 0, 2, 2), "of": of(dtype.I64, []int{1}, 0)}}
+	if _, err := boxes.run(t); err == nil || !strings.Contains(err.Error(), "at most 256") {
+		t.Errorf("want a bound of samples, got %v", err)
 	}
 }
 

@@ -122,7 +122,7 @@ func (o *doubled[T]) exec(s *state[T], in *instruction[T], n int) {
 // values computes n elements of the value in float64.
 func (o *doubled[T]) values(s *state[T], n int) []float64 {
 	x := s.double
-	x.step = s.step
+	x.step, x.stop = s.step, s.stop
 	for _, t := range o.tensors {
 		m := &s.mem[t]
 		x.mem[t] = block[float64]{same: m.f64, f32: m.f32, f64: m.f64, bits: m.bits, data: m.data}

@@ -9,6 +9,9 @@ import (
 
 // exec runs the code on n elements, from the iteration in the state's variables on.
 func (p *strip[T]) exec(s *state[T], n int) {
+	if s.stop != nil {
+		s.look()
+	}
 	for i := 0; i < len(p.code); i++ {
 		switch in := &p.code[i]; {
 		case in.op == opView:

@@ -62,8 +62,12 @@ type Runner interface {
 }
 
 // Time identifies a run: by the number of the training step, and by the number of the run in the process, or
-// 0. All shares of a run read the same inputs.
-type Time struct{ Step, Run uint64 }
+// 0. All shares of a run read the same inputs. Unless it is nil, Stop reports whether Run may return before
+// it has computed its results.
+type Time struct {
+	Step, Run uint64
+	Stop      func() bool
+}
 
 // Options restricts how statements are fused.
 type Options struct {

@@ -216,7 +216,7 @@ func (r *recurrenceRunner[T]) Run(first, end int, at Time, lo, hi, total int) (e
 		}
 	}()
 	for _, s := range states {
-		s.step, s.key.Run = at.Step, at.Run
+		s.step, s.key.Run, s.stop = at.Step, at.Run, at.Stop
 	}
 	for from < to {
 		until := min(from+r.of.rounds, to)

@@ -155,8 +155,8 @@ func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) error {
 		s = r.newState()
 		r.own = s
 	}
-	s.step, s.key.Run = at.Step, at.Run
-	if r.code.fails {
+	s.step, s.key.Run, s.stop = at.Step, at.Run, at.Stop
+	if r.code.fails || s.stop != nil {
 		return r.guarded(s, first, end, lo, hi, total)
 	}
 	r.groups(s, first, end, lo, hi, total)
@@ -166,7 +166,7 @@ func (r *runner[T]) Run(first, end int, at Time, lo, hi, total int) error {
 	return nil
 }
 
-// guarded runs groups whose code may fail, and returns the failure as an error.
+// guarded runs groups whose code may fail or stop, and returns a failure as an error.
 func (r *runner[T]) guarded(s *state[T], first, end, lo, hi, total int) (err error) {
 	defer func() {
 		if lo > 0 || hi < total {

@@ -20,6 +20,9 @@ type state[T simd.Float] struct {
 	mem  []block[T] // by tensor
 	regs [][]T      // strips, by register
 	step uint64     // the number of the training step
+	// stop reports whether the run is to stop; nil if it never is. looked counts the strips that might look.
+	stop   func() bool
+	looked uint
 	// double is the state of nested float64 strips; nil if there are none.
 	double *state[float64]
 	key    blas.Key // identifies packed factors, which shares of a run have in common
@@ -56,8 +59,16 @@ type state[T simd.Float] struct {
 	products []T // buffer for results of matrix products that are converted
 }
 
-// failure is the panic value by which code reports an error, which Run recovers.
+// failure is the panic value by which code reports an error, which Run recovers. Without an error, the run is
+// to stop.
 type failure struct{ err error }
+
+// look ends the code if the run is to stop.
+func (s *state[T]) look() {
+	if s.looked++; s.looked%strips == 0 && s.stop() {
+		panic(failure{})
+	}
+}
 
 func fail(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 

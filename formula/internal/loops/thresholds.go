@@ -131,3 +131,7 @@ const perProduct = 4
 // of the group's loops are short in them. Measured without such parts, with two workers: a training step of
 // 20 layers of 128 features for 32 rows takes 1.25 of the time.
 const perShort = 8
+
+// strips is how many strips code runs between two looks at whether the run is to stop. A strip takes up to
+// some microseconds, and a look some nanoseconds.
+const strips = 16

@@ -147,6 +147,7 @@ type Pool struct {
 	closed  bool
 
 	job     job
+	stop    func() bool        // whether the job is to end
 	members []goroutine.Member // per helper
 
 	epoch   atomic.Uint64   // number of the current job; a change starts it
@@ -180,6 +181,7 @@ func NewPool(workers int) *Pool {
 	p.asleep = make([]atomic.Bool, p.workers)
 	p.members = make([]goroutine.Member, p.workers)
 	p.job.changed.L = &p.job.waiting
+	p.stop = p.job.stopped
 	for w := range p.workers {
 		p.job.ctx = append(p.job.ctx, &new(worker).Ctx)
 		p.job.ctx[w].Worker = w
@@ -279,9 +281,9 @@ func (p *Pool) help(w int, last uint64) {
 }
 
 // Run runs a program once. step is what bodies see as op.Ctx.Step. If a body fails or panics, or ctx is done,
-// workers stop before their next range; the error is an *Error, or the context's cause. The pool is then
-// ready for the next run. A body that ends its goroutine fails with goroutine.ErrExited. If it is one of
-// worker 0, Run does not return, and Exited gives the error.
+// workers stop before their next range, and bodies that ask op.Ctx.Stopped within theirs; the error is an
+// *Error, or the context's cause. The pool is then ready for the next run. A body that ends its goroutine
+// fails with goroutine.ErrExited. If it is one of worker 0, Run does not return, and Exited gives the error.
 func (p *Pool) Run(ctx context.Context, prog *Program, step uint64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -298,8 +300,12 @@ func (p *Pool) Run(ctx context.Context, prog *Program, step uint64) error {
 	j := &p.job
 	j.program, j.done, j.err = prog, ctx.Done(), nil
 	number := op.NextRun()
+	var stop func() bool
+	if j.done != nil {
+		stop = p.stop
+	}
 	for w, c := range j.ctx {
-		c.Worker, c.Step, c.Run = w, step, number // bodies may have changed them
+		c.Worker, c.Step, c.Run, c.Stop = w, step, number, stop // bodies may have changed them
 	}
 	j.abort.Store(false)
 	p.runJob()

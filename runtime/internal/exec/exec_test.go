@@ -455,3 +455,32 @@ func TestFailed(t *testing.T) {
 		t.Errorf("got %v after %v", err, time.Since(begin))
 	}
 }
+
+// TestStopped gives up while the last range runs: its body asks, and Run returns why.
+func TestStopped(t *testing.T) {
+	pool := NewPool(1)
+	defer pool.Close()
+	why := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	asked := 0
+	body := bodyFunc(func(c *op.Ctx, _ op.Range) error {
+		for ; !c.Stopped(); asked++ {
+			if asked == 3 {
+				cancel(why)
+			}
+		}
+		return nil
+	})
+	if err := pool.Run(ctx, chain(t, 1, Task{Body: body, Grid: op.Line(1, 1)}), 0); err != why || asked != 4 {
+		t.Errorf("want the cause after 4 questions, got %v after %d", err, asked)
+	}
+	never := bodyFunc(func(c *op.Ctx, _ op.Range) error {
+		if c.Stopped() {
+			t.Error("want no stop without a context that can be done")
+		}
+		return nil
+	})
+	if err := pool.Run(context.Background(), chain(t, 1, Task{Body: never, Grid: op.Line(1, 1)}), 0); err != nil {
+		t.Error(err)
+	}
+}
