@@ -58,7 +58,7 @@ var spellings = []struct {
 		"a[n] = sum(k: x[n, k]^2)\nb[n] = sum(k: w[n, k]^2)\ny[n, k] = a[n] + b[k % N] - 2 * sum(k': x[n, k'] * w[k % N, k'])",
 		"y[n, k] = sum(k': x[n, k']^2) + sum(k': w[k % N, k']^2) - 2 * sum(k': x[n, k'] * w[k % N, k'])",
 	}},
-	{"mean of classes", [5]int{130, 638, 130, 528, 130}, [5]string{
+	{"mean of classes", [5]int{130, 130, 130, 130, 130}, [5]string{
 		"s[n] = mean(n' if j[n'] == n: x[n', 0])",
 		"s[n] = sum(n' if j[n'] == n: x[n', 0]) / count(n' if j[n'] == n)",
 		"t[n] = sum(n' if n == j[n']: x[n', 0])\nc[n] = count(n' if j[n'] == n)\ns[n] = t[n] / c[n]",

@@ -153,6 +153,14 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 	inside := term.All(guard, r.Guard)
 	result := d.known(n)
 	body := r.Body
+	// The gradient of the body has, in place of an index that a condition tells, what tells it. A reduction
+	// that uses this index would then be another one for each element of the body.
+	if g.Reduces() && told(r, vars) {
+		if guard != nil {
+			g = term.Chosen(guard, g, term.RealNumber(0)) // elsewhere g may load out of bounds
+		}
+		g = d.aside("upstream", vars, g)
+	}
 	switch r.Kind {
 	case reduction.Sum:
 	case reduction.Mean:
@@ -174,6 +182,21 @@ func (d *deriver) reduction(n, g *term.Term, vars []*term.Variable, guard *term.
 		return nil
 	}
 	return d.walk(body, g, inner, inside)
+}
+
+// told reports whether a condition on the elements of a reduction tells the value of one of vars: that of a
+// segment, to which an element of a tensor assigns what is reduced.
+func told(r *term.Reduction, vars []*term.Variable) bool {
+	conditions := term.Conjuncts(r.Guard)
+	for x := r.Body; x != nil && x.Op == term.Choose; x = x.Args[1] {
+		conditions = append(conditions, term.Conjuncts(x.Args[0])...)
+	}
+	return slices.ContainsFunc(conditions, func(c *term.Term) bool {
+		return slices.ContainsFunc(vars, func(v *term.Variable) bool {
+			x := equals(c, v)
+			return x != nil && x.Reads() && x.UsesAny(r.Vars)
+		})
+	})
 }
 
 // withoutCondition removes the conjunct part from guard, and reports whether guard has it.

@@ -441,6 +441,10 @@ var kinds = []kind{
 		"y0[{k | m, k}] = {sum | mean | logsumexp}(n if {#to | j[n]} <= k && k < {j[n] + 2 | free[n, 0] | j[N - 1 - n]}: {u[n] | x[n, k] | 2}) {* v[k] | + v[k]}",
 		"t0[k] = logsumexp(n if #to == k: {tanh(u[n]) | u[n] + v[k]}) ; t1[n] = exp({tanh(u[n]) | u[n] + v[j[n]]} - (t0[#to] else 0)) ; y0[m, k] = sum(n if #to == k: t1[n] * #from)",
 		"t0[k] = {max | mean}(n if #to == k: u[n]) ; t1[n] = tanh(u[n] - (t0[#to] else 0)) ; t2[k] = sum(n if #to == k: t1[n]) ; y0[m, k] = sum(n if #to == k: t1[n] * (t2[#to] else 1) * #from) {| * v[k]}",
+		"y0[m, k] = {v[k] * | exp(v[k]) + |} sum(n if #to == k: u[n] * #from) / {max(count(n if #to == k), 1) | (2 + sum(n if #to == k: u[n]^2))} {| + mean(n if k == #to: u[n] * #from) | - sum(n: #to == k ? #from : 0)}",
+		"y0[k] = {count(n if #to == k) > {0 | 1} | v[k] > 0.37} ? {sum | mean | max}(n if #to == k: {u[n] | x[n, k]}) / {(1 + count(n if #to == k)) | (2 + tanh(sum(n if #to == k: u[n])))} : v[k]",
+		"y0[m] = {sum | max | mean}(k: {z[m, k] | v[k]} * {sum | mean | logsumexp}(n if #to == k {| && on[n]}: {u[n] * #from | x[n, k]})) {| * sum(k if v[k] > 0.37: sum(n if #to == k: u[n]))}",
+		"t0[k] = {sum(n: #to == k ? u[n] : 0) | prod(n: #to == k && on[n] ? u[n] : 1) | sum(n: #to == k ? (on[n] ? u[n] : 0) : 0)} ; y0[k] = t0[k] * {sum(n if #to == k: u[n]) | v[k]} / (2 + sum(n if #to == k: u[n])^2)",
 		"y0[n, m] = sum(k if jk[k] == m {| && mask[n, k]}: x[n, k] * (w[n, {jk[k] | m | 2 * m - k}] else v[k]))",
 	}},
 	// Outputs on request, of which no example knows: what gradients read, and what may take another's place.

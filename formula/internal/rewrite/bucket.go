@@ -22,6 +22,7 @@ func histogram(s *Statement) *Statement {
 	if !r.Kind.Is(reduction.Fold) {
 		return nil
 	}
+	r = conditional(r)
 	left, to := *s.Left, map[*term.Variable]*term.Term{}
 	left.Idx = slices.Clone(s.Left.Idx)
 	var given []*term.Variable
@@ -43,7 +44,7 @@ func histogram(s *Statement) *Statement {
 		return spread(s)
 	}
 	out := &Statement{Target: s.Target, Left: &left, Value: &term.Term{Op: term.Constant, Kind: s.Value.Kind, Int: 1, Float: 1},
-		Add: true, Fold: r.Kind, Skip: true}
+		Add: true, Fold: r.Kind, Skip: true, Lenient: s.Lenient}
 	if r.Body != nil {
 		out.Value = assign(r.Body, to)
 	}
@@ -64,12 +65,33 @@ func histogram(s *Statement) *Statement {
 	return out
 }
 
+// conditional moves the condition of a choice between a value and what changes no result into the condition
+// of a reduction: sum(b: expert[b] == e ? x[b] : 0) is sum(b if expert[b] == e: x[b]).
+func conditional(r *term.Reduction) *term.Reduction {
+	for r.Body != nil && r.Body.Op == term.Choose && identity(r.Body.Args[2], r.Kind) {
+		to := *r
+		to.Guard, to.Body = term.All(r.Guard, r.Body.Args[0]), r.Body.Args[1]
+		r = &to
+	}
+	return r
+}
+
+// identity reports whether a value is the identity of a reduction.
+func identity(n *term.Term, kind reduction.Kind) bool {
+	if n.Kind == term.Integer {
+		v, known := n.Known()
+		return known && v == kind.IntegerIdentity()
+	}
+	v, known := n.Settled()
+	return known && v == kind.Identity() && n.Kind == term.Real
+}
+
 // spread returns the statement of a ragged scatter: it adds each element to all results in a range that
 // tensors bound, as in total[e] = sum(r if first[r] <= e && e < first[r + 1]: x[r]). The statement loops over
 // the elements and their ranges, not over all elements for each result. spread returns nil for other
 // statements.
 func spread(s *Statement) *Statement {
-	r := s.Reduction()
+	r := conditional(s.Reduction())
 	conditions := term.Conjuncts(r.Guard)
 	if r.Kind != reduction.Sum || len(conditions) < 2 {
 		return nil
@@ -85,7 +107,7 @@ func spread(s *Statement) *Statement {
 		}
 		vars := slices.Concat(s.Vars[:i], s.Vars[i+1:], r.Vars, s.Vars[i:i+1])
 		return &Statement{Target: s.Target, Left: s.Left, Vars: vars, Value: r.Body, Add: true, Fold: r.Kind, Skip: true,
-			Guard: r.Guard, Ragged: s.Vars[i : i+1]}
+			Guard: r.Guard, Lenient: s.Lenient, Ragged: s.Vars[i : i+1]}
 	}
 	return nil
 }
@@ -148,6 +170,12 @@ func scattered(s *Statement) bool {
 	})
 }
 
+// segment is a segment reduction that became several statements. The last one is that before z.out[end].
+type segment struct {
+	of  *Statement
+	end int
+}
+
 // histogram adds the statements of segment reduction n. It returns false if n is another statement.
 func (z *normalizer) histogram(n *Statement) bool {
 	into := histogram(n)
@@ -155,6 +183,9 @@ func (z *normalizer) histogram(n *Statement) bool {
 		return false
 	}
 	t := &z.tensors[n.Target]
+	if t.Type == dtype.Invalid && !t.Add {
+		defer func() { z.segments = append(z.segments, segment{n, len(z.out)}) }()
+	}
 	full := Box(into.Vars) > crowded*max(Elements(z.p.Tensors[n.Target]), 1)
 	wide := full && n.Value.Kind == term.Real && t.Type != dtype.F64 && (into.Fold == reduction.Sum || into.Fold == reduction.Prod)
 	if wide && t.Local && t.Type == dtype.Invalid {
@@ -193,6 +224,9 @@ func (z *normalizer) segmented(n *Statement) {
 		return
 	}
 	local := func(s *Statement) *term.Term {
+		if x := z.known(s.Value, s.Lenient); x != nil {
+			return x
+		}
 		read := z.results(s.Value.Kind, n.Vars)
 		s.Target, s.Left = read.Tensor, read
 		z.histogram(s)

@@ -137,24 +137,40 @@ func (z *normalizer) known(n *term.Term, lenient bool) *term.Term {
 		return nil
 	}
 	for i, s := range z.out {
-		if t := z.tensors[s.Target]; !t.Local || t.Planned || t.Type != dtype.Invalid || t.Memory != s.Target || s.Lenient && !lenient {
-			continue
-		}
-		x := givenBy(s, n)
-		if x == nil {
-			continue
-		}
-		used := map[int]bool{s.Target: true}
-		Reads(s.Value, func(r *term.Read) {
-			for k := range r.Count {
-				used[z.tensors[r.Tensor+k].Memory] = true
+		if z.tensors[s.Target].Type == dtype.Invalid {
+			if x := z.knownBy(s, n, i+1, lenient); x != nil {
+				return x
 			}
-		})
-		if !slices.ContainsFunc(z.out[i+1:], func(o *Statement) bool { return used[z.tensors[o.Target].Memory] }) {
+		}
+	}
+	for _, g := range z.segments {
+		if x := z.knownBy(g.of, n, g.end, lenient); x != nil {
 			return x
 		}
 	}
 	return nil
+}
+
+// knownBy returns the load of the temporary that statement s defines as reduction n. The statements of z.out
+// from end on follow s.
+func (z *normalizer) knownBy(s *Statement, n *term.Term, end int, lenient bool) *term.Term {
+	if t := z.tensors[s.Target]; !t.Local || t.Planned || t.Memory != s.Target || s.Lenient && !lenient {
+		return nil
+	}
+	x := givenBy(s, n)
+	if x == nil {
+		return nil
+	}
+	used := map[int]bool{s.Target: true}
+	Reads(s.Value, func(r *term.Read) {
+		for k := range r.Count {
+			used[z.tensors[r.Tensor+k].Memory] = true
+		}
+	})
+	if slices.ContainsFunc(z.out[end:], func(o *Statement) bool { return used[z.tensors[o.Target].Memory] }) {
+		return nil
+	}
+	return x
 }
 
 // temporary adds a statement that computes n into a new temporary over vars. It returns the load of the
@@ -178,9 +194,12 @@ func (z *normalizer) temporary(n *term.Term, vars []*term.Variable, lenient bool
 	z.tensors = append(z.tensors, t)
 	there.Tensor, here.Tensor = id, id
 	s := &Statement{Target: id, Left: there, Vars: own, Value: n.Substitute(to), Lenient: lenient}
-	if !z.whole {
-		s = presentLast(s)
+	switch {
+	case z.whole:
+		z.out = append(z.out, s)
+	case !z.histogram(s):
+		z.segmented(s)
+		z.out = append(z.out, presentLast(s))
 	}
-	z.out = append(z.out, s)
 	return &term.Term{Op: term.Element, Kind: n.Kind, Read: here}
 }

@@ -75,6 +75,7 @@ type normalizer struct {
 	exacts    map[int]bool // float64 temporaries whose values are integers
 	constants []*Statement // definitions of tensors of constants
 	early     []*Statement // definitions of functions that were hoisted
+	segments  []segment    // segment reductions whose results are temporaries
 }
 
 // normalize rewrites statements, and appends them to the result.
