@@ -202,22 +202,26 @@ func (k *Kit) InPlace(t *testing.T) int {
 			if to < 0 || of < 0 {
 				m.fatalf(t, "want parameters for both slots of %+v, got indices %d and %d", p, to, of)
 			}
-			if len(m.buffers[to]) != 1 || len(m.buffers[of]) != 1 || len(m.buffers[to][0].Bytes) != len(m.buffers[of][0].Bytes) {
+			if len(m.buffers[to]) != len(m.buffers[of]) {
 				continue
 			}
-			tried++
-			m.shares(t, number, to, of, p.View)
+			for i := range m.buffers[to] {
+				if len(m.buffers[to][i].Bytes) == len(m.buffers[of][i].Bytes) {
+					tried++
+					m.shares(t, number, to, of, i, p.View)
+				}
+			}
 		}
 	})
 	return tried
 }
 
-// shares compares a run in which parameter to has the memory of parameter of with one in which no memory is
-// shared.
-func (m *memory) shares(t *testing.T, number, to, of int, view bool) {
+// shares compares a run in which tensor x of parameter to has the memory of that of parameter of with one in
+// which no memory is shared.
+func (m *memory) shares(t *testing.T, number, to, of, x int, view bool) {
 	t.Helper()
 	apart, shared := m.clone(), m.clone()
-	shared.buffers[to][0].Bytes = shared.buffers[of][0].Bytes
+	shared.buffers[to][x].Bytes = shared.buffers[of][x].Bytes
 	apart.run(t, m.observed(t), number)
 	shared.run(t, m.observed(t), number)
 	for i, par := range m.sig.Params {
@@ -230,7 +234,7 @@ func (m *memory) shares(t *testing.T, number, to, of int, view bool) {
 			}
 		}
 	}
-	if d := differingElement(m.buffers[of][0], shared.buffers[to][0].Bytes, m.buffers[of][0].Bytes); view && d != "" {
+	if d := differingElement(m.buffers[of][x], shared.buffers[to][x].Bytes, m.buffers[of][x].Bytes); view && d != "" {
 		m.errorf(t, "%s, a view of %s: %s", m.parameter(to), m.parameter(of), d)
 	}
 }

@@ -59,8 +59,8 @@ func (o *operator) inPlace(p *spec.InPlace, role, ofRole, rule string) {
 		o.list.Add(diag.BadRole, p.Of.Span(), "%s, but %s is %s slot", rule, of.Name, english.Article(of.Role.V)).See(of.Role.Span(), "the role of %s", of.Name)
 	case s.Type.V != of.Type.V:
 		o.list.Add(diag.BadValue, p.Of.Span(), "tensors of one type may share memory, but %s is %s and %s is %s", s.Name, s.Type.V, of.Name, of.Type.V)
-	case s.Variadic != nil || of.Variadic != nil:
-		o.list.Add(diag.ExclusiveKey, p.Of.Span(), "variadic slots share no memory")
+	case (s.Variadic != nil) != (of.Variadic != nil):
+		o.list.Add(diag.ExclusiveKey, p.Of.Span(), "tensors of a variadic slot share memory with those of another one, but only one of %s and %s is variadic", s.Name, of.Name)
 	case role == "input" && slices.ContainsFunc(o.s.Tasks, func(t *spec.Task) bool { return rules.Scatters(t, s.Name) }):
 		o.list.Add(diag.BadGrad, p.Key, "the gradient of %s is scattered into, so it starts from zeros and not from the gradient of %s", s.Name, of.Name)
 	}

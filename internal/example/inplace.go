@@ -10,18 +10,29 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// sharing returns how the result in one slot of a task may reuse the memory of an operand in another slot,
-// according to the formula. ok is false if one is absent or if their sizes differ.
-func (v *view) sharing(k task.Kind, slot, of int) (s derive.Sharing, ok bool) {
-	out, in := v.tensor(k, slot), v.tensor(k, of)
+// sharing returns how the results in one slot of a task may reuse the memory of the operands in another slot,
+// of which each has the same number, according to the formula. ok is false if tensors are absent, or if there
+// are others or their sizes differ. told reports whether this use is evidence, since a tensor has several
+// elements.
+func (v *view) sharing(k task.Kind, slot, of int) (s derive.Sharing, ok, told bool) {
+	out, in := v.all(k, slot), v.all(k, of)
+	if len(out) == 0 || len(out) != len(in) {
+		return derive.Apart, false, false
+	}
+	s, ok = derive.SameElements, true
 	p := v.tensors(k)
-	if out < 0 || in < 0 || derive.Size(p.Tensors[out]) != derive.Size(p.Tensors[in]) {
-		return derive.Apart, false
+	for i := range out {
+		switch size := derive.Size(p.Tensors[out[i]]); {
+		case size != derive.Size(p.Tensors[in[i]]):
+			ok = false
+		case size > 1:
+			s, told = min(s, derive.InPlace(p, v.statements(k), out[i], in[i])), true
+		}
 	}
-	if derive.Size(p.Tensors[out]) < 2 {
-		return derive.SameElements, true // this use is no evidence
+	if !ok {
+		s = derive.Apart
 	}
-	return derive.InPlace(p, v.statements(k), out, in), true
+	return s, ok, told
 }
 
 // notePlaces records which tensors that are stated to share memory have the same size.
@@ -32,11 +43,11 @@ func (t *trial) notePlaces(v *view) {
 	for _, m := range v.op.Tasks {
 		stated := t.places(m.Kind)
 		for i, p := range m.InPlace {
-			if i >= len(stated) || v.tensor(m.Kind, p.Slot) < 0 || v.tensor(m.Kind, p.Of) < 0 {
+			if i >= len(stated) || len(v.all(m.Kind, p.Slot)) == 0 || len(v.all(m.Kind, p.Of)) == 0 {
 				continue
 			}
-			_, same := v.sharing(m.Kind, p.Slot, p.Of)
-			if same && derive.Size(v.tensors(m.Kind).Tensors[v.tensor(m.Kind, p.Slot)]) < 2 {
+			_, same, told := v.sharing(m.Kind, p.Slot, p.Of)
+			if same && !told {
 				continue // this use is no evidence
 			}
 			t.placed[stated[i]] = placing{true, t.placed[stated[i]].fits || same}
@@ -82,7 +93,7 @@ func (t *trial) checkInPlace(v *view) {
 			if i >= len(stated) {
 				break // the others in the model are inferred
 			}
-			s, ok := v.sharing(m.Kind, p.Slot, p.Of)
+			s, ok, _ := v.sharing(m.Kind, p.Slot, p.Of)
 			slot, of := v.op.Slots[p.Slot].Name, v.op.Slots[p.Of].Name
 			switch {
 			case !ok:
@@ -134,11 +145,11 @@ func (f *follower) pairs(k task.Kind, result, of task.Role) (pairs []*spec.InPla
 	}
 	taken := map[int]bool{}
 	for _, s := range f.op.Slots {
-		if s.Role != result || s.Variadic || k == task.KindBackward && scatters(m, s.Number) {
+		if s.Role != result || k == task.KindBackward && scatters(m, s.Number) {
 			continue
 		}
 		for _, x := range f.op.Slots {
-			if x.Role != of || x.Variadic || x.Type != s.Type || taken[x.Number] {
+			if x.Role != of || x.Variadic != s.Variadic || x.Type != s.Type || taken[x.Number] {
 				continue
 			}
 			if best := f.shared(k, s.Number, x.Number); best >= derive.InOrder {
@@ -167,12 +178,11 @@ func (f *follower) moves() bool {
 func (f *follower) shared(k task.Kind, slot, of int) derive.Sharing {
 	best, told := derive.SameElements, false
 	for _, v := range f.views {
-		s, ok := v.sharing(k, slot, of)
+		s, ok, evidence := v.sharing(k, slot, of)
 		if !ok {
 			return derive.Apart
 		}
-		best = min(best, s)
-		told = told || derive.Size(v.tensors(k).Tensors[v.tensor(k, slot)]) > 1
+		best, told = min(best, s), told || evidence
 	}
 	if !told {
 		return derive.Apart

@@ -173,21 +173,35 @@ func (v *view) tensors(k task.Kind) *program.Program {
 	return v.program
 }
 
-// tensor returns the tensor of a slot, or of its gradient in backward. It returns -1 if there is not exactly
-// one.
+// tensor returns the tensor of a slot, or of its gradient in backward. It returns -1 if there is none, or if
+// the slot is variadic.
 func (v *view) tensor(k task.Kind, slot int) int {
-	t := slices.IndexFunc(v.program.Tensors, func(l *program.Local) bool { return l.Slot == slot && l.Old < 0 })
-	switch {
-	case t < 0 || v.op.Slots[slot].Variadic:
-		return -1
-	case k != task.KindBackward:
-		return t
-	case v.gradient != nil:
-		if g, ok := v.gradient.Of[t]; ok {
-			return g
-		}
+	if list := v.all(k, slot); len(list) > 0 && !v.op.Slots[slot].Variadic {
+		return list[0]
 	}
 	return -1
+}
+
+// all returns the tensors of a slot, or of their gradients in backward, by number. It returns nil if one has
+// no gradient.
+func (v *view) all(k task.Kind, slot int) (list []int) {
+	for t, l := range v.program.Tensors {
+		if l.Slot != slot || l.Old >= 0 || len(list) > 0 && !v.op.Slots[slot].Variadic {
+			continue
+		}
+		if k == task.KindBackward {
+			if v.gradient == nil {
+				return nil
+			}
+			g, ok := v.gradient.Of[t]
+			if !ok {
+				return nil
+			}
+			t = g
+		}
+		list = append(list, t)
+	}
+	return list
 }
 
 // results returns a predicate: whether a task defines a tensor for a slot, which is an output or the

@@ -212,15 +212,16 @@ func (b *binder) check(res *task.Resolution) error {
 func (b *binder) apart() error {
 	type part struct {
 		slot   int
+		tensor int // its number in the slot
 		lo, hi uintptr
 		writes bool
 	}
 	var parts []part
 	for _, p := range b.sig.Params {
-		for _, m := range b.memory[p.Slot] {
+		for k, m := range b.memory[p.Slot] {
 			if len(m.Bytes) > 0 {
 				lo := uintptr(unsafe.Pointer(unsafe.SliceData(m.Bytes)))
-				parts = append(parts, part{p.Slot, lo, lo + uintptr(len(m.Bytes)), p.Perm.Writes()})
+				parts = append(parts, part{p.Slot, k, lo, lo + uintptr(len(m.Bytes)), p.Perm.Writes()})
 			}
 		}
 	}
@@ -229,7 +230,7 @@ func (b *binder) apart() error {
 			if !p.writes && !q.writes || p.lo >= q.hi || q.lo >= p.hi {
 				continue
 			}
-			same := p.lo == q.lo && p.hi == q.hi && slices.ContainsFunc(b.sig.InPlace, func(x task.InPlace) bool {
+			same := p.lo == q.lo && p.hi == q.hi && p.tensor == q.tensor && slices.ContainsFunc(b.sig.InPlace, func(x task.InPlace) bool {
 				return x.Slot == p.slot && x.Of == q.slot || x.Slot == q.slot && x.Of == p.slot
 			})
 			if !same {

@@ -39,6 +39,7 @@ const (
 type cell struct {
 	tensor engine.Tensor
 	param  int
+	nth    int // its number in the parameter
 	slot   string
 	use    use
 	worker int    // whose scratch memory it is
@@ -79,7 +80,7 @@ func newCall(c *engine.Call) *call {
 			if t.Size == 0 {
 				continue
 			}
-			x := &cell{tensor: t, param: i, slot: c.Signature.ParamName(i), use: useOf(p, s), size: t.Type.Size(), n: shape.Prod(t.Shape)}
+			x := &cell{tensor: t, param: i, nth: k, slot: c.Signature.ParamName(i), use: useOf(p, s), size: t.Type.Size(), n: shape.Prod(t.Shape)}
 			x.owner = make([][]int32, len(c.Signature.Steps))
 			if x.use == own {
 				x.worker = k
@@ -94,9 +95,11 @@ func newCall(c *engine.Call) *call {
 		if c.Rows && !out.sameRows(p, grad) {
 			continue
 		}
-		to, of := out.only(p.Slot, grad), out.only(p.Of, grad)
-		if to != nil && of != nil && to.tensor.Type == of.tensor.Type && to.n == of.n {
-			out.pairs = append(out.pairs, pair{to, of})
+		to, of := out.of(p.Slot, grad), out.of(p.Of, grad)
+		for k := 0; len(to) == len(of) && k < len(to); k++ {
+			if to[k] != nil && of[k] != nil && to[k].tensor.Type == of[k].tensor.Type && to[k].n == of[k].n {
+				out.pairs = append(out.pairs, pair{to[k], of[k]})
+			}
 		}
 	}
 	return out
@@ -131,17 +134,19 @@ func useOf(p task.Param, s *task.Slot) use {
 	return changes
 }
 
-// only returns the tensor of a slot, or of its gradient; nil unless there is exactly one.
-func (c *call) only(slot int, grad bool) (found *cell) {
+// of returns the tensors of a slot, or of its gradients, by number; nil for those without memory.
+func (c *call) of(slot int, grad bool) (list []*cell) {
+	i := slices.IndexFunc(c.Signature.Params, func(p task.Param) bool { return p.Slot == slot && p.Grad == grad })
+	if i < 0 {
+		return nil
+	}
+	list = make([]*cell, len(c.Params[i]))
 	for _, x := range c.cells {
-		if p := c.Signature.Params[x.param]; p.Slot == slot && p.Grad == grad {
-			if found != nil {
-				return nil
-			}
-			found = x
+		if x.param == i {
+			list[x.nth] = x
 		}
 	}
-	return found
+	return list
 }
 
 // size returns the memory that the copies take.

@@ -182,20 +182,25 @@ func checkInPlace(c *plan.Call, sig *task.Signature) error {
 	grad := sig.Kind == task.KindBackward
 	for _, pair := range c.InPlace {
 		if !permitted(c, sig, pair, grad) {
-			return misfit(sig, "", "only tensors in place that the operator permits", fmt.Sprintf("parameter %d in place of %d", pair.Param, pair.Of))
+			return misfit(sig, "", "only tensors in place that the operator permits", fmt.Sprintf("tensor %d of parameter %d in place of that of %d", pair.Tensor, pair.Param, pair.Of))
 		}
 	}
 	return nil
 }
 
-// permitted reports whether a pair of one tensor each is one of the signature's, and lies in one memory.
+// permitted reports whether a pair of tensors is of slots that the signature pairs, which have as many
+// tensors, and lies in one memory.
 func permitted(c *plan.Call, sig *task.Signature, pair plan.Pair, grad bool) bool {
+	k := pair.Tensor
 	for _, i := range []int{pair.Param, pair.Of} {
-		if i < 0 || i >= len(c.Params) || len(c.Params[i]) != 1 || c.Params[i][0].Root == plan.NoRoot || sig.Params[i].Grad != grad {
+		if i < 0 || i >= len(c.Params) || k < 0 || k >= len(c.Params[i]) || c.Params[i][k].Root == plan.NoRoot || sig.Params[i].Grad != grad {
 			return false
 		}
 	}
-	to, of := c.Params[pair.Param][0], c.Params[pair.Of][0]
+	if len(c.Params[pair.Param]) != len(c.Params[pair.Of]) {
+		return false
+	}
+	to, of := c.Params[pair.Param][k], c.Params[pair.Of][k]
 	if to.Root != of.Root || grad && to.Mode != tensor.Store {
 		return false
 	}

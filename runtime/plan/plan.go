@@ -138,10 +138,12 @@ type Call struct {
 	InPlace []Pair `json:"in_place,omitempty"`
 }
 
-// Pair says that the tensor of parameter Param uses the memory of the tensor of parameter Of.
+// Pair says that a tensor of parameter Param uses the memory of the tensor of the same number of parameter
+// Of.
 type Pair struct {
-	Param int `json:"param"`
-	Of    int `json:"of"`
+	Param  int `json:"param"`
+	Of     int `json:"of"`
+	Tensor int `json:"tensor,omitempty"` // the number, other than 0 only of a variadic slot
 }
 
 // NoRoot stands for an unused gradient of a tensor of a variadic slot.

@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/opgen/opgen/runtime/graph"
@@ -58,13 +59,10 @@ func findAliases(prog *graph.Program) *aliases {
 		if inv == nil || len(inv.Signature.InPlace) == 0 {
 			continue
 		}
-		views := 0
-		for _, p := range inv.Signature.InPlace {
-			pair, ok := pairOf(inv, p)
-			if !ok {
-				continue
-			}
-			to, from := inv.Operands[pair.Param][0], inv.Operands[pair.Of][0].Root()
+		views, pairs := 0, 0
+		for pair, p := range pairsOf(inv) {
+			pairs++
+			to, from := inv.Operands[pair.Param][pair.Tensor], inv.Operands[pair.Of][pair.Tensor].Root()
 			if inv.Signature.Params[pair.Param].Grad && to.Mode() != tensor.Store {
 				continue
 			}
@@ -89,7 +87,7 @@ func findAliases(prog *graph.Program) *aliases {
 				m.lastWrite = max(m.lastWrite, t.lastWrite)
 			}
 		}
-		a.idle[i] = onlyViews(inv) && views == len(inv.Signature.InPlace) && !explicit[inv.Node.Origin()]
+		a.idle[i] = onlyViews(inv) && views == pairs && !explicit[inv.Node.Origin()]
 	}
 	return a
 }
@@ -107,41 +105,47 @@ func (a *aliases) accesses(inv *graph.Invocation, mem graph.Tensor) int {
 	return n
 }
 
-// pairOf returns the parameters of an in-place pair; false unless each has one tensor.
-func pairOf(inv *graph.Invocation, p task.InPlace) (pair plan.Pair, ok bool) {
+// pairsOf yields the pairs of tensors of an invocation that may share memory, by what the signature says of
+// their slots. Slots with other numbers of tensors share none.
+func pairsOf(inv *graph.Invocation) iter.Seq2[plan.Pair, task.InPlace] {
 	grad := inv.Signature.Kind == task.KindBackward
 	number := func(slot int) int {
 		return slices.IndexFunc(inv.Signature.Params, func(q task.Param) bool { return q.Slot == slot && q.Grad == grad })
 	}
-	pair = plan.Pair{Param: number(p.Slot), Of: number(p.Of)}
-	one := func(i int) bool { return i >= 0 && len(inv.Operands[i]) == 1 && inv.Operands[i][0].Valid() }
-	return pair, one(pair.Param) && one(pair.Of)
+	return func(yield func(plan.Pair, task.InPlace) bool) {
+		for _, p := range inv.Signature.InPlace {
+			pair := plan.Pair{Param: number(p.Slot), Of: number(p.Of)}
+			if pair.Param < 0 || pair.Of < 0 || len(inv.Operands[pair.Param]) != len(inv.Operands[pair.Of]) {
+				continue
+			}
+			for k, t := range inv.Operands[pair.Param] {
+				if pair.Tensor = k; t.Valid() && inv.Operands[pair.Of][k].Valid() && !yield(pair, p) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // onlyViews reports whether all outputs of an invocation may be views.
 func onlyViews(inv *graph.Invocation) bool {
-	views := 0
+	views := make([]int, len(inv.Operands)) // by parameter: how many of its tensors may be
+	for pair, p := range pairsOf(inv) {
+		if p.View {
+			views[pair.Param]++
+		}
+	}
+	some := false
 	for i, p := range inv.Signature.Params {
-		if view(inv, i) {
-			views++
+		if views[i] > 0 && views[i] == len(inv.Operands[i]) {
+			some = true
 			continue
 		}
 		if p.Perm.Writes() && p.Perm != perm.Scratch && len(inv.Operands[i]) > 0 {
 			return false
 		}
 	}
-	return views > 0
-}
-
-// view reports whether the tensor of a parameter may be a view of another parameter's tensor.
-func view(inv *graph.Invocation, param int) bool {
-	return slices.ContainsFunc(inv.Signature.InPlace, func(p task.InPlace) bool {
-		if !p.View {
-			return false
-		}
-		pair, ok := pairOf(inv, p)
-		return ok && pair.Param == param
-	})
+	return some
 }
 
 // spansOf returns the live range of each tensor. A fetched tensor is live after the last step.

@@ -59,5 +59,5 @@ func (b *builder) isConverted(t graph.Tensor) bool { return t.Type() != b.target
 
 // unconverted returns the in-place pairs whose tensors are not converted.
 func (b *builder) unconverted(inv *graph.Invocation, inPlace []plan.Pair) []plan.Pair {
-	return slices.DeleteFunc(slices.Clone(inPlace), func(p plan.Pair) bool { return b.isConverted(inv.Operands[p.Param][0]) })
+	return slices.DeleteFunc(slices.Clone(inPlace), func(p plan.Pair) bool { return b.isConverted(inv.Operands[p.Param][p.Tensor]) })
 }

@@ -173,7 +173,7 @@ func (c *changer) inPlace() {
 		}
 		for _, s := range c.spec.Slots {
 			for _, x := range c.spec.Slots {
-				if s.Role.V != result || x.Role.V != of || s.Type.V != x.Type.V || s.Variadic != nil || x.Variadic != nil {
+				if s.Role.V != result || x.Role.V != of || s.Type.V != x.Type.V || (s.Variadic != nil) != (x.Variadic != nil) {
 					continue
 				}
 				i := slices.IndexFunc(pairs, func(p *spec.InPlace) bool { return p.Slot == s.Name && p.Of.V == x.Name })

@@ -192,7 +192,7 @@ func (c *call) own(p *task.Param) bool {
 	return p.Perm == perm.Write || p.Perm == perm.ReadWrite && !p.Grad && (role == task.RoleOutput || role == task.RoleSaved)
 }
 
-// view returns the parameter of whose tensor that of parameter i is a view, or -1.
+// view returns the parameter of whose tensors those of parameter i are views, or -1.
 func (c *call) view(i int) int {
 	p := &c.sig.Params[i]
 	for _, pair := range c.sig.InPlace {
@@ -268,8 +268,8 @@ func apply[K any](m *memory[K], c *call, operands *operands[K]) {
 				continue
 			}
 			s := m.symbols.symbol(returns, i, symbol(k), inputs)
-			if of := c.view(i); of >= 0 && len(operands.of(i)) == 1 && len(operands.of(of)) == 1 && operands.of(of)[0].valid {
-				s = m.get(operands.of(of)[0].tensor)
+			if of := c.view(i); of >= 0 && len(operands.of(i)) == len(operands.of(of)) && operands.of(of)[k].valid {
+				s = m.get(operands.of(of)[k].tensor)
 			}
 			if p.Grad {
 				switch o.mode {

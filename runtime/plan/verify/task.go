@@ -173,7 +173,7 @@ func (c checker) undeclared(t *plan.Task) *region.Access {
 				continue
 			}
 			call := &c.Calls[t.Call]
-			if params := accessed(call); j >= len(params) || !inPlace(call, params[i], params[j]) {
+			if tensors := accessed(call); j >= len(tensors) || !inPlace(call, tensors[i], tensors[j]) {
 				return b
 			}
 		}
@@ -181,20 +181,23 @@ func (c checker) undeclared(t *plan.Task) *region.Access {
 	return nil
 }
 
-// accessed returns, for each access of the call's tasks, the parameter to which it belongs.
-func accessed(call *plan.Call) []int {
-	var params []int
-	for i, bound := range call.Params {
-		for _, b := range bound {
+// bound is a tensor of a call: its parameter, and its number in the parameter.
+type bound struct{ param, tensor int }
+
+// accessed returns, for each access of the call's tasks, the tensor to which it belongs.
+func accessed(call *plan.Call) (tensors []bound) {
+	for i, list := range call.Params {
+		for k, b := range list {
 			if b.Root != plan.NoRoot {
-				params = append(params, i)
+				tensors = append(tensors, bound{i, k})
 			}
 		}
 	}
-	return params
+	return tensors
 }
 
-// inPlace reports whether the tensor of one of two parameters lies where that of the other lay.
-func inPlace(call *plan.Call, i, j int) bool {
-	return slices.Contains(call.InPlace, plan.Pair{Param: i, Of: j}) || slices.Contains(call.InPlace, plan.Pair{Param: j, Of: i})
+// inPlace reports whether one of two tensors lies where the other lay.
+func inPlace(call *plan.Call, x, y bound) bool {
+	k := x.tensor
+	return k == y.tensor && (slices.Contains(call.InPlace, plan.Pair{Param: x.param, Of: y.param, Tensor: k}) || slices.Contains(call.InPlace, plan.Pair{Param: y.param, Of: x.param, Tensor: k}))
 }
