@@ -30,7 +30,7 @@ var spellings = []struct {
 		"m[n] = max(k: x[n, k])\ny[n, k] = exp(x[n, k] - m[n]) / sum(k': exp(x[n, k'] - m[n]))",
 		"y[n, k] = exp(x[n, k]) / sum(k': exp(x[n, k']))",
 	}},
-	{"cross entropy", [5]int{130, 130, 175, 130, 130}, [5]string{
+	{"cross entropy", [5]int{165, 165, 230, 132, 130}, [5]string{
 		"s[n] = logsumexp(k: x[n, k]) - x[n, j[n]]",
 		"t[n] = logsumexp(k: x[n, k])\ns[n] = t[n] - x[n, j[n]]",
 		"t[n, k] = x[n, k] - logsumexp(k': x[n, k'])\ns[n] = -t[n, j[n]]",

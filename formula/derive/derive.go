@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/program"
+	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -370,14 +371,49 @@ func (c *contribution) placed() *contribution {
 			s.vars = append(s.vars, v)
 		}
 	}
-	some := len(s.vars)
 	for s.replace() {
 	}
-	if len(s.vars) == some {
+	out := &contribution{read: c.read, guard: term.All(s.guards...), value: s.body}
+	for _, v := range c.vars {
+		if slices.Contains(stay, v) || slices.Contains(s.vars, v) {
+			out.vars = append(out.vars, v)
+		}
+	}
+	return out.joined(s.vars)
+}
+
+// joined adds what iterations over vars, none of which the place depends on, add to an element before a
+// scatter-add does: a sum goes over them. It returns c if a condition that stays would stand before one that
+// keeps its reads in bounds.
+func (c *contribution) joined(vars []*term.Variable) *contribution {
+	if len(vars) == 0 {
 		return c
 	}
-	out := *c
-	out.vars = slices.DeleteFunc(slices.Clone(c.vars), func(v *term.Variable) bool { return !slices.Contains(stay, v) && !slices.Contains(s.vars, v) })
-	out.guard, out.value = term.All(s.guards...), s.body
-	return &out
+	out := &contribution{read: c.read}
+	var first, inner []*term.Term
+	for _, v := range c.vars {
+		if !slices.Contains(vars, v) {
+			out.vars = append(out.vars, v)
+		}
+	}
+	for _, v := range vars { // the place may be out of bounds where nothing is added
+		if n := term.Compare(term.Less, v.Lo, v.Hi); n.UsesAny(vars) {
+			return c
+		} else if holds, known := n.Truth(); !known || !holds {
+			first = append(first, n)
+		}
+	}
+	for _, g := range term.Conjuncts(c.guard) {
+		switch {
+		case g.UsesAny(vars):
+			inner = append(inner, g)
+		case len(inner) > 0 && !certain(g):
+			return c
+		default:
+			first = append(first, g)
+		}
+	}
+	all := &term.Term{Op: term.Reduce, Kind: term.Real, Reduction: &term.Reduction{Kind: reduction.Sum, Vars: vars, Guard: term.All(inner...), Body: c.value, Part: -1}}
+	out.guard, out.value = term.All(first...), all.Map(func(x *term.Term) *term.Term { return x })
+	return out
 }

@@ -74,7 +74,7 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 	if r.Relative() {
 		r.At = []*term.Term{z.extracted(r.At[0], around, lenient)}
 	}
-	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+	return z.factored(&term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}, around, lenient)
 }
 
 // withMean attaches the mean to a variance, for device code, if an earlier statement computes it.

@@ -61,3 +61,7 @@ const leastShared, leastPlaces, leastSteps = 2, 32, 2
 
 // leastRows is the minimum number of rows whose short innermost loop is not split into pieces.
 const leastRows = 64
+
+// leastSaved is by how many times as many products a sum over several indices takes as an inner sum takes by
+// itself, for the inner sum to be computed first.
+const leastSaved = 4
