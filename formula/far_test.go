@@ -74,6 +74,11 @@ func TestTooFar(t *testing.T) {
 		{"y[n, k] = size * size * x[n, k]", 1 << 32, false},
 		{"y[n, k] = size + 1 > 5 ? x[n, k] : 0", math.MaxInt - 1, true},
 		{"s[n] = sum(k: j[n] * size + k)", math.MaxInt, true},
+		{"s[n] = sum(k in j[n] .. j[n] + size: x[n, k])", 1 << 61, true},
+		{"s[n] = sum(k in j[n] .. j[n] + size: x[n, k])", 1<<61 + 1, false},
+		{"s[n] = sum(k if k < j[n] - size: x[n, k])", math.MaxInt, false},
+		{"s[n] = sum(k if k < j[n] - size: x[n, k])", 1 << 61, true},
+		{"y[n, k] = (x[n, (j[n] + 1) - size] else 2)", math.MaxInt, false},
 	} {
 		o, at, r := operatorWith(t, c.text)
 		given := at.(attrs)

@@ -29,8 +29,9 @@ func (b *builder) fits(op term.Op, x, y *term.Term) error {
 }
 
 // near returns an error if the magnitude of n, or of a subexpression of n, may exceed farthest, by interval
-// analysis. It checks integers that depend on indices, extents and attributes only. An integer with one
-// value, without indices, may be larger. near memoizes its results.
+// analysis. It checks integers that depend on indices, extents and attributes only, and what is added to
+// elements of tensors. An integer with one value, without indices, may be larger elsewhere. near memoizes its
+// results.
 func (b *builder) near(n *term.Term) error {
 	if b.unsettled || n.Kind != term.Integer || len(n.Args) == 0 {
 		return nil
@@ -50,6 +51,13 @@ func (b *builder) near(n *term.Term) error {
 	}
 	if err == nil && i.Known && i.Lo != i.Hi && (i.Lo < -farthest || i.Hi > farthest) {
 		err = fmt.Errorf("%s, got %s, which is %s", TooFar, brief(n), among(i))
+	}
+	if err == nil && !i.Known && (n.Op == term.Add || n.Op == term.Subtract) {
+		for _, x := range n.Args {
+			if i := b.spans.Of(x); i.Known && (i.Lo < -farthest || i.Hi > farthest) {
+				err = fmt.Errorf("%s, got %s, where %s is %s", TooFar, brief(n), brief(x), among(i))
+			}
+		}
 	}
 	b.far[n] = err
 	return err

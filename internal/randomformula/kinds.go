@@ -182,6 +182,17 @@ var kinds = []kind{
 		"tiny0[k] = {tiny[k] | $ext(tiny[k], 0) | (v[k] > 0.37 ? tiny[k] : 1)} ; y0[k] = (tiny[k] $cmp {0 | -128 | 127} ? v[k] : 2)",
 		"y0[n] = {max | min}(k: free[n, k] $cmp short[n, k] ? x[n, k] : 0) ; at0[n] = max(k: min(free[n, k], short[n, k]))",
 	}},
+	// Integers at the bounds of their types are compared with indices, bound ranges, and are subscripts: what is
+	// added to them may wrap around.
+	{name: "ends", numbers: "bounds", once: [][2]string{{"#e", "free[n, 0] | short[n, 0] | free[n, k] | big[n] | tiny[k] | free[n, 0] - short[n, k]"}, {"#g", "free[n, 0] | short[n, 0] | free[n, K - 1]"}}, texts: []string{
+		"y0[n, k] = #e {| + k | - k | + 1 | + n - k | - 2 * k} $cmp {k | 0 | K - 1 | n - k | #g | #g + 1 | #g + k} ? x[n, k] : v[k]",
+		"y0[n, k] = $red(k' if #g {| + k' | - k' | + 1 | + k | + k' - k | + 2 * k'} $cmp {k' | 0 | k | K | free[n, k] | free[n, k] + k' | k' - k}: x[n, k'] {| * v[k']})",
+		"y0[n, k] = $red(k' in {#g .. #g + 2 | #g - 1 .. #g + 1 | #g + k .. #g + k + 3 | #g .. k + 1 | k .. #g + 1 | 0 .. #g | #g .. K | #g - k .. #g + 1 | max(0, #g) .. min(K, #g + 2)}: x[n, k'] {| * v[k']})",
+		"y0[n, k] = (x[n, {#e | #e + k | #e - k | k - #e | #e + 1 | 2 * k + #e}] else {0 | v[k] | rate})",
+		"y0[n, m] = sum(k if {#g <= k | k <= #g | #g + k $cmp m | k < #g + m | m == #g + k}: x[n, k] * z[m, k])",
+		"at0[n] = {count(k if #g {| + k | - k} $cmp {k | 0 | K}) | $arg(k if k $cmp #g: x[n, k])} ; y0[n, k] = {max | min}({#e | #e + 1 | #e - k}, k) $cmp {0 | K} ? x[n, k] : v[k]",
+		"y0[k] = sum(n if {free[n, 0] | short[n, 0] | free[n, 0] + 1 | short[n, 0] - n} {== k | - 1 == k | <= k | > k}: u[n])",
+	}},
 	// A window read beyond the row of a temporary of which a share keeps one row.
 	{name: "kept_rows", texts: []string{
 		"t0[n, k] = {$nk | $grows | x[n, k]} {/ (2 + u[n]^2) | * 2 | / 1} ; y0[n, k] = ({v[k] | u[n]} > 0.37 ? ({!(n < 1) | n > 0 | u[n] < 0.5} ? {sum | max}(k': t0[n, k']) : {min | max | sum}(a in 0 .. k {| + 1}: {a | rate * a | a + v[k]})) : $fold(k' in {k .. k + 2 | $wink | max(0, k - 1) .. min(K, k + 2)}: {t0[n, k'] | max(t0[n, k], t0[n, k'])}))",

@@ -55,31 +55,53 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 		inside, outside = 0, 1
 	}
 	numbers := []number[T]{constantNumber[T](inside), constantNumber[T](outside)}
-	return z.give(instruction[T]{op: opStretch, relation: n.Op, from: z.count(f, z.c.difference(n)), numbers: numbers})
+	return z.give(z.stretch(n, f, numbers))
 }
 
-// difference returns code for the difference of a comparison's operands, clamped to [-farthest, farthest]:
-// elements of tensors may be so far apart that the difference would overflow.
-func (c *compiler[T]) difference(n *term.Term) func(*state[T]) int {
-	x, y := c.value(rewrite.Linear(n.Args[0])), c.value(rewrite.Linear(n.Args[1]))
-	return func(s *state[T]) int {
-		a, b := x(s), y(s)
-		switch d := a - b; {
-		case a >= b && (d < 0 || d > rewrite.Farthest):
-			return rewrite.Farthest
-		case a < b && (d >= 0 || d < -rewrite.Farthest):
-			return -rewrite.Farthest
-		default:
-			return d
+// stretch returns the instruction for numbers[0] where comparison n of integers holds, and numbers[1] where
+// it does not. For Unequal it is the other way around. f is the difference of the operands.
+func (z *vectorizer[T]) stretch(n *term.Term, f rewrite.Form, numbers []number[T]) instruction[T] {
+	x, y := rewrite.Linear(n.Args[0]), rewrite.Linear(n.Args[1])
+	return instruction[T]{op: opStretch, relation: n.Op, from: z.count(f, nil), numbers: numbers,
+		sides: &[2]address[T]{*z.count(x, z.c.value(x)), *z.count(y, z.c.value(y))}}
+}
+
+// fillCompared sets each element of z to inside if its integers compare as relation says, and to outside
+// otherwise. Integers of elements of tensors may wrap around within a strip, and may be so far apart that
+// their difference does. Then they are compared one by one.
+func (in *instruction[T]) fillCompared(s *state[T], z []T) {
+	inside, outside := in.number(s, 0), in.number(s, 1)
+	p, q := &in.sides[0], &in.sides[1]
+	x, y := p.at(s), q.at(s)
+	if wraps(x, p.step, len(z)) || wraps(y, q.step, len(z)) {
+		for i := range z {
+			z[i] = outside
+			if x < y && in.relation == term.Less || x <= y && in.relation == term.AtMost ||
+				x == y && (in.relation == term.Equal || in.relation == term.Unequal) {
+				z[i] = inside
+			}
+			x, y = x+p.step, y+q.step
 		}
+		return
 	}
-}
-
-// fillStretch sets z[lo:hi] to inside, and the rest of z to outside.
-func fillStretch[T simd.Float](z []T, lo, hi int, inside, outside T) {
+	d := x - y
+	switch {
+	case x >= y && (d < 0 || d > rewrite.Farthest):
+		d = rewrite.Farthest
+	case x < y && (d >= 0 || d < -rewrite.Farthest):
+		d = -rewrite.Farthest
+	}
+	lo, hi := stretch(in.relation, d, in.from.step, len(z))
 	fill(z[:lo], outside)
 	fill(z[lo:hi], inside)
 	fill(z[hi:], outside)
+}
+
+// wraps reports whether first + i*step may exceed 64 bits for an i in [0, n).
+func wraps(first, step, n int) bool {
+	const most = 1 << 40 // a strip has far fewer than 2^23 elements
+	last := first + step*(n-1)
+	return step > most || step < -most || step > 0 && last < first || step < 0 && last > first
 }
 
 // chooseStretch compiles a choice of two uniform values, if the condition compares integers whose difference
@@ -103,7 +125,7 @@ func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	x, y := z.real(n.Args[1]), z.real(n.Args[2])
 	z.c.lenient = was
 	numbers := []number[T]{x.number(), y.number()}
-	return z.give(instruction[T]{op: opStretch, relation: c.Op, from: z.count(f, z.c.difference(c)), numbers: numbers}), true
+	return z.give(z.stretch(c, f, numbers)), true
 }
 
 // stretch returns the interval of i in [0, n) for which first + i*step stands in relation op to 0. For

@@ -148,8 +148,7 @@ func (in *instruction[T]) execElements(s *state[T], z []T, n int) {
 			v += in.from.step
 		}
 	case opStretch:
-		lo, hi := stretch(in.relation, in.from.at(s), in.from.step, n)
-		fillStretch(z, lo, hi, in.number(s, 0), in.number(s, 1))
+		in.fillCompared(s, z)
 	case opRests:
 		rests(any(z).([]float32), s.mem[in.from.tensor].f64, in.from.at(s), in.from.step)
 	case opFunction:

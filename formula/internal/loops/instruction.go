@@ -58,8 +58,9 @@ type instruction[T simd.Float] struct {
 	op     opcode
 	unary  simd.Unary
 	binary simd.Binary
-	// relation is the comparison of opStretch.
+	// relation is the comparison of opStretch, and sides are its operands.
 	relation term.Op
+	sides    *[2]address[T]
 	// folds says that def is an accumulator, which keeps its value from one execution of the code to the
 	// next.
 	folds bool
