@@ -23,25 +23,26 @@ type builder struct {
 	conditional map[*expr.Function]bool // memo of hasConditions
 	slots       map[string]*Slot
 	names       *names
-	assigned    map[string]bool         // names that statements of the formula define, which no temporary may have
-	counts      map[string]int          // variadic argument -> number of values that the caller passes
-	listed      []string                // dimensions that have a value for each tensor of a variadic slot
-	ranges      map[string]extent       // ranges of indices that subscript no dimension, by name, from their first use on
-	perTensor   map[string]bool         // indices that range over a listed dimension
-	written     []*expr.Statement       // all statements of the formula
-	seeking     bool                    // whether the range of an index is being searched in these
-	pairs       map[int]pairOf          // tensors defined as max + log of a logsumexp, see relative
-	seconds     map[int]bool            // tensors that hold the log of such a pair
-	hoisted     []hoisted               // temporaries of the current statement
-	depth       int                     // of nested inlining
-	applied     []string                // the call stack of formula functions
-	spans       *term.Spans             // intervals of integers of indices, extents and attributes
-	far         map[*term.Term]error    // memo of near
-	narrowed    map[*term.Term]narrowed // integers that convert made narrower
-	unsettled   bool                    // whether comparisons of symbols are not folded
-	deciding    bool                    // whether real symbols have their values in comparisons
-	size        int                     // number of expressions evaluated so far
-	length      int                     // number of those in the current statement
+	assigned    map[string]bool               // names that statements of the formula define, which no temporary may have
+	counts      map[string]int                // variadic argument -> number of values that the caller passes
+	listed      []string                      // dimensions that have a value for each tensor of a variadic slot
+	ranges      map[string]extent             // ranges of indices that subscript no dimension, by name, from their first use on
+	first       map[*term.Variable]*term.Term // of an index that counts from 0: the integer from which its range in the formula begins
+	perTensor   map[string]bool               // indices that range over a listed dimension
+	written     []*expr.Statement             // all statements of the formula
+	seeking     bool                          // whether the range of an index is being searched in these
+	pairs       map[int]pairOf                // tensors defined as max + log of a logsumexp, see relative
+	seconds     map[int]bool                  // tensors that hold the log of such a pair
+	hoisted     []hoisted                     // temporaries of the current statement
+	depth       int                           // of nested inlining
+	applied     []string                      // the call stack of formula functions
+	spans       *term.Spans                   // intervals of integers of indices, extents and attributes
+	far         map[*term.Term]error          // memo of near
+	narrowed    map[*term.Term]narrowed       // integers that convert made narrower
+	unsettled   bool                          // whether comparisons of symbols are not folded
+	deciding    bool                          // whether real symbols have their values in comparisons
+	size        int                           // number of expressions evaluated so far
+	length      int                           // number of those in the current statement
 }
 
 // extent is the half-open range of an index, or the ranges of the indices of a run.

@@ -137,6 +137,13 @@ func (b *builder) binder(n *expr.Binder, sc *scope) ([]*term.Variable, error) {
 		b.ranges[base] = extent{[]*term.Term{lo}, []*term.Term{hi}, false} // for the rest of the formula
 	}
 	v := &term.Variable{Name: name, Lo: lo, Hi: hi}
+	if b.env.values[b.env.dims[base]].node == nil && term.Share(lo, hi) { // an end may wrap around, and the distance does not
+		v.Lo, v.Hi = term.Number(0), term.Norm(term.Difference(hi, lo))
+		if b.first == nil {
+			b.first = map[*term.Variable]*term.Term{}
+		}
+		b.first[v] = lo
+	}
 	sc.vars[name] = v
 	return []*term.Variable{v}, nil
 }

@@ -151,6 +151,24 @@ func Monomials(n *Term) []Monomial {
 // SameInteger reports whether two integers are equal as polynomials.
 func SameInteger(x, y *Term) bool { return x == y || polyOf(x).Equal(polyOf(y)) }
 
+// Share reports whether an integer that reads elements of tensors is an addend of both x and y, with the same
+// coefficient, so that their difference lacks it.
+func Share(x, y *Term) bool {
+	if !x.Reads() || !y.Reads() {
+		return false
+	}
+	reading := func(p poly) (n int) {
+		for _, m := range p.Products() {
+			if slices.ContainsFunc(m.Factors, (*Term).Reads) {
+				n++
+			}
+		}
+		return n
+	}
+	p, q := polyOf(x), polyOf(y)
+	return reading(p.Sub(q)) <= reading(p)+reading(q)-2
+}
+
 // Linear decomposes n as c*v + r, where c and r do not use v. ok is false if n is not linear in v.
 func Linear(n *Term, v *Variable) (c, r *Term, ok bool) {
 	p := polyOf(n)

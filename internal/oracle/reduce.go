@@ -46,14 +46,17 @@ func (e *evaluation) loop(items []item, s *scope, idx []item, visit func(*scope,
 	if s.bound(it.name, it.pos) != nil {
 		fail("%s is in use", it.name)
 	}
-	for v := it.lo; v < it.hi; v++ {
+	for i := range it.hi - it.lo {
+		v := it.lo + i
 		e.step()
 		it.value, it.bound = whole(v), true
 		e.loop(items[1:], s.with(it, v), append(slices.Clip(idx), it), visit)
 	}
 }
 
-// rangeIn returns the range of a binder. That of a dimension's index is cut to the dimension.
+// rangeIn returns the range of a binder. That of a dimension's index is cut to the dimension. Another range is
+// as long as its ends are apart, also where one of them has wrapped around and the other has not, unless an end is
+// a max or a min.
 func (e *evaluation) rangeIn(b *expr.Binder, s *scope) (lo, hi int64) {
 	if b.Lo != nil {
 		lo = e.value(b.Lo, s, true).integer()
@@ -61,10 +64,20 @@ func (e *evaluation) rangeIn(b *expr.Binder, s *scope) (lo, hi int64) {
 	hi = e.value(b.Hi, s, true).integer()
 	if dim := e.dims[base(b.X.(*expr.Ident).Name)]; dim != "" {
 		if v := e.values[dim]; v.kind == integer {
-			lo, hi = max(lo, 0), min(hi, v.i)
+			lo = max(lo, 0)
+			return lo, max(lo, min(hi, v.i))
 		}
 	}
+	if lo > hi && (extremal(b.Lo) || extremal(b.Hi)) {
+		return lo, lo
+	}
 	return lo, hi
+}
+
+// extremal reports whether n is a max or a min.
+func extremal(n expr.Node) bool {
+	c, ok := n.(*expr.Call)
+	return ok && (c.Func == "max" || c.Func == "min")
 }
 
 // term is a term of a reduction with its index.

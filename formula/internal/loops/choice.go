@@ -46,8 +46,7 @@ func (z *vectorizer[T]) condition(n *term.Term) int {
 // compareIntegers compiles a comparison of integers, which is exact even for integers that T does not
 // represent. It returns a register of 1 and 0.
 func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
-	f := rewrite.Linear(n.Args[0]).Plus(rewrite.Linear(n.Args[1]), -1)
-	if f.Hidden(z.v) {
+	if rewrite.Linear(n.Args[0]).Hidden(z.v) || rewrite.Linear(n.Args[1]).Hidden(z.v) {
 		return z.compareEach(n)
 	}
 	inside, outside := 1.0, 0.0
@@ -55,14 +54,14 @@ func (z *vectorizer[T]) compareIntegers(n *term.Term) int {
 		inside, outside = 0, 1
 	}
 	numbers := []number[T]{constantNumber[T](inside), constantNumber[T](outside)}
-	return z.give(z.stretch(n, f, numbers))
+	return z.give(z.stretch(n, numbers))
 }
 
 // stretch returns the instruction for numbers[0] where comparison n of integers holds, and numbers[1] where
-// it does not. For Unequal it is the other way around. f is the difference of the operands.
-func (z *vectorizer[T]) stretch(n *term.Term, f rewrite.Form, numbers []number[T]) instruction[T] {
+// it does not. For Unequal it is the other way around.
+func (z *vectorizer[T]) stretch(n *term.Term, numbers []number[T]) instruction[T] {
 	x, y := rewrite.Linear(n.Args[0]), rewrite.Linear(n.Args[1])
-	return instruction[T]{op: opStretch, relation: n.Op, from: z.count(f, nil), numbers: numbers,
+	return instruction[T]{op: opStretch, relation: n.Op, from: z.count(x.Plus(y, -1), nil), numbers: numbers,
 		sides: &[2]address[T]{*z.count(x, z.c.value(x)), *z.count(y, z.c.value(y))}}
 }
 
@@ -116,8 +115,7 @@ func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	default:
 		return 0, false
 	}
-	f := rewrite.Linear(c.Args[0]).Plus(rewrite.Linear(c.Args[1]), -1)
-	if f.Hidden(z.v) {
+	if rewrite.Linear(c.Args[0]).Hidden(z.v) || rewrite.Linear(c.Args[1]).Hidden(z.v) {
 		return 0, false
 	}
 	was := z.c.lenient
@@ -125,7 +123,7 @@ func (z *vectorizer[T]) chooseStretch(n *term.Term) (reg int, ok bool) {
 	x, y := z.real(n.Args[1]), z.real(n.Args[2])
 	z.c.lenient = was
 	numbers := []number[T]{x.number(), y.number()}
-	return z.give(z.stretch(c, f, numbers)), true
+	return z.give(z.stretch(c, numbers)), true
 }
 
 // stretch returns the interval of i in [0, n) for which first + i*step stands in relation op to 0. For

@@ -336,6 +336,9 @@ func (p *lister[T]) value(in *instruction[T], x, k []string) string {
 	case opCount:
 		return p.address(in.from)
 	case opStretch:
+		if x, y := in.sides[0].offset, in.sides[1].offset; len(in.from.offset.Rest) < len(x.Rest)+len(y.Rest) { // their difference tells less
+			return fmt.Sprintf("%s %s %s ? %s : %s", p.form(x), relationNames[in.relation], p.form(y), k[0], k[1])
+		}
 		return fmt.Sprintf("%s %s 0 ? %s : %s", p.form(in.from.offset), relationNames[in.relation], k[0], k[1])
 	case opRests:
 		return "rest of " + p.address(in.from)

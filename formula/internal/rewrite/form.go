@@ -54,14 +54,23 @@ func Linear(n *term.Term) Form {
 	return Form{Rest: []Addend{{n, 1}}}
 }
 
-// differenceOf returns the form of x - y. The difference is opaque if a constant is so large that a
-// difference may overflow, as the maximum of no integers is.
+// differenceOf returns the form of x - y, whose sign says how x and y compare. The difference is opaque where
+// its sign may say something else: if a constant is so large that a difference may overflow, as the maximum of
+// no integers is, and if an element of a tensor stands on both sides beside other integers, since j - k is
+// above j where it wraps around.
 func differenceOf(x, y *term.Term) Form {
 	a, b := Linear(x), Linear(y)
-	if max(a.Base, b.Base) >= Farthest || min(a.Base, b.Base) <= -Farthest {
+	if max(a.Base, b.Base) >= Farthest || min(a.Base, b.Base) <= -Farthest || !a.Same(b) && cancels(a, b) {
 		return Form{Rest: []Addend{{&term.Term{Op: term.Subtract, Kind: term.Integer, Args: []*term.Term{x, y}}, 1}}}
 	}
 	return a.Plus(b, -1)
+}
+
+// cancels reports whether an opaque integer that reads elements stands in both forms.
+func cancels(f, g Form) bool {
+	return slices.ContainsFunc(f.Rest, func(p Addend) bool {
+		return p.Of.Reads() && slices.ContainsFunc(g.Rest, func(q Addend) bool { return term.Identical(p.Of, q.Of) })
+	})
 }
 
 // Constant reports whether the form is a constant.

@@ -110,13 +110,16 @@ func window(v *term.Variable) (first *term.Term, size int, conditions []*term.Te
 			}
 		}
 	}
+	// An end that depends on elements may wrap around, where the range is empty and the window is not.
+	fixed := func(x *term.Term) bool { return !x.Reads() }
+	wraps := !fixed(lows[at]) && !(slices.ContainsFunc(lows, fixed) && slices.ContainsFunc(highs, fixed))
 	for i, x := range lows {
-		if i != at {
+		if i != at || wraps {
 			conditions = append(conditions, atMost(x, v.Term()))
 		}
 	}
 	for i, x := range highs {
-		if i != end {
+		if i != end || wraps {
 			conditions = append(conditions, below(v.Term(), x))
 		}
 	}
