@@ -69,8 +69,12 @@ func assigned(g *term.Term, vars []*term.Variable) (*term.Variable, *term.Term) 
 func (b *bucket) run(f *frame, visit func(*frame)) {
 	b.each(f, func(f *frame) {
 		for i, value := range b.value {
+			lo, hi := b.lo[i](f), b.hi[i](f)
+			if lo >= hi { // the value may be in bounds only where there is a segment
+				return
+			}
 			v := value(f)
-			if v < b.lo[i](f) || v >= b.hi[i](f) {
+			if v < lo || v >= hi {
 				return
 			}
 			f.vars[b.target[i]] = v

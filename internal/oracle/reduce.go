@@ -54,9 +54,9 @@ func (e *evaluation) loop(items []item, s *scope, idx []item, visit func(*scope,
 	}
 }
 
-// rangeIn returns the range of a binder. That of a dimension's index is cut to the dimension. Another range is
-// as long as its ends are apart, also where one of them has wrapped around and the other has not, unless an end is
-// a max or a min.
+// rangeIn returns the range of a binder. That of a dimension's index is cut to the dimension. Another range
+// is as long as its ends are apart, also where one of them has wrapped around and the other has not, unless
+// an end is a max or a min.
 func (e *evaluation) rangeIn(b *expr.Binder, s *scope) (lo, hi int64) {
 	if b.Lo != nil {
 		lo = e.value(b.Lo, s, true).integer()

@@ -182,8 +182,8 @@ var kinds = []kind{
 		"tiny0[k] = {tiny[k] | $ext(tiny[k], 0) | (v[k] > 0.37 ? tiny[k] : 1)} ; y0[k] = (tiny[k] $cmp {0 | -128 | 127} ? v[k] : 2)",
 		"y0[n] = {max | min}(k: free[n, k] $cmp short[n, k] ? x[n, k] : 0) ; at0[n] = max(k: min(free[n, k], short[n, k]))",
 	}},
-	// Integers at the bounds of their types are compared with indices, bound ranges, and are subscripts: what is
-	// added to them may wrap around.
+	// Integers at the bounds of their types are compared with indices, bound ranges, and are subscripts: what
+	// is added to them may wrap around.
 	{name: "ends", numbers: "bounds", once: [][2]string{{"#e", "free[n, 0] | short[n, 0] | free[n, k] | big[n] | tiny[k] | free[n, 0] - short[n, k]"}, {"#g", "free[n, 0] | short[n, 0] | free[n, K - 1]"}}, texts: []string{
 		"y0[n, k] = #e {| + k | - k | + 1 | + n - k | - 2 * k} $cmp {k | 0 | K - 1 | n - k | #g | #g + 1 | #g + k} ? x[n, k] : v[k]",
 		"y0[n, k] = $red(k' if #g {| + k' | - k' | + 1 | + k | + k' - k | + 2 * k'} $cmp {k' | 0 | k | K | free[n, k] | free[n, k] + k' | k' - k}: x[n, k'] {| * v[k']})",

@@ -55,8 +55,8 @@ func Linear(n *term.Term) Form {
 }
 
 // differenceOf returns the form of x - y, whose sign says how x and y compare. The difference is opaque where
-// its sign may say something else: if a constant is so large that a difference may overflow, as the maximum of
-// no integers is, and if an element of a tensor stands on both sides beside other integers, since j - k is
+// its sign may say something else: if a constant is so large that a difference may overflow, as the maximum
+// of no integers is, and if an element of a tensor stands on both sides beside other integers, since j - k is
 // above j where it wraps around.
 func differenceOf(x, y *term.Term) Form {
 	a, b := Linear(x), Linear(y)
