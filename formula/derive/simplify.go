@@ -671,3 +671,68 @@ func implied(g *term.Term) *term.Term {
 	}
 	return term.All(out...)
 }
+
+// Narrowed moves conditions on the indices of reductions in n into the ranges of these indices, where that is
+// possible: sum(i if i <= k: x[i]) is sum(i in 0 .. k + 1: x[i]). A sum over an index whose value a condition
+// tells is what it adds there, or 0. A reduction becomes a scan only if scans is set, and outside of other
+// reductions, of branches and of conditions.
+func Narrowed(n *term.Term, scans bool) *term.Term {
+	within := scans && n.Op != term.Reduce && n.Op != term.Choose && n.Op != term.And && n.Op != term.Or
+	n = n.Map(func(x *term.Term) *term.Term { return Narrowed(x, within) })
+	if n.Op != term.Reduce || n.Kind != term.Real || n.Reduction.Body.Reduces() || n.Reduction.Guard.Reduces() { // temporaries hold what constant ranges go over
+		return n
+	}
+	out := narrowed(n)
+	if out.Op == term.Reduce && n.Reduction.Scan() == nil {
+		if t := out.Reduction.Scan(); t != nil && (!scans || t.Guard != nil) {
+			return n
+		}
+	}
+	return out
+}
+
+// narrowed is Narrowed for reduction n itself.
+func narrowed(n *term.Term) *term.Term {
+	r := n.Reduction
+	s := &sum{vars: slices.Clone(r.Vars), guards: term.Conjuncts(r.Guard), body: r.Body}
+	rewritten := false
+	switch r.Kind {
+	case reduction.Sum:
+		for s.body.Op == term.Choose && s.body.Args[2].IsZero() {
+			s.guards, s.body = append(slices.Clone(s.guards), term.Conjuncts(s.body.Args[0])...), s.body.Args[1]
+		}
+		for range 50 { // a bound, since rewriting may loop
+			if !s.replace() && !s.cut() {
+				break
+			}
+			rewritten = true
+		}
+	case reduction.Mean, reduction.Max, reduction.Min, reduction.Prod:
+		if r.Relative() || r.Scan() != nil || r.Chain() != nil {
+			return n
+		}
+		for range 50 {
+			if !s.cut() {
+				break
+			}
+			rewritten = true
+		}
+	}
+	if !rewritten {
+		return n
+	}
+	if r.Kind == reduction.Sum && slices.ContainsFunc(s.vars, func(v *term.Variable) bool { return exceeds(v.Lo, v.Hi, 0) }) {
+		return term.RealNumber(0)
+	}
+	guard := term.All(s.guards...)
+	switch {
+	case len(s.vars) > 0:
+	case guard == nil:
+		return s.body
+	default:
+		return term.Chosen(guard, s.body, term.RealNumber(0))
+	}
+	to := *r
+	to.Vars, to.Guard, to.Body = s.vars, guard, s.body
+	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &to}
+}

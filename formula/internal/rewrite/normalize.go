@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	algebra "github.com/opgen/opgen/formula/affine"
+	"github.com/opgen/opgen/formula/derive"
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
@@ -188,6 +189,9 @@ func (z *normalizer) statement(s *program.Statement) error {
 	n := z.read(s)
 	if z.number(n) {
 		return nil
+	}
+	if !z.whole {
+		n.Value = derive.Narrowed(n.Value, len(z.outer) == 0)
 	}
 	if err := z.fromZero(n); err != nil {
 		return fmt.Errorf("%s: %w", s, err)
