@@ -76,6 +76,9 @@ func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statem
 		each, least = max(each, n/max(out.rows, 1)), min(least, n)
 	}
 	out.parts = max(least/partAtOnce, 1)
+	if out.rows > 1 && ownFactors(block) {
+		out.parts = max(out.parts, min(out.work/partOfRows, out.rows))
+	}
 	out.rounds = max(roundElements/each, 1)
 	for _, x := range out.spans {
 		for _, g := range x.code.groups {
@@ -87,6 +90,26 @@ func compileRecurrence[T simd.Float](p *program.Program, block []*program.Statem
 		}
 	}
 	return out, nil
+}
+
+// ownFactors reports whether the reductions of a recurrence that has rows read only elements of their own
+// row. No share then reads what another one does. Directions of a network, which have weights of their own,
+// are such rows.
+func ownFactors(block []*program.Statement) bool {
+	some, own := false, true
+	for _, s := range block {
+		row := s.Vars[slices.IndexFunc(s.Vars, func(v *term.Variable) bool { return v != s.Over })]
+		s.Value.Walk(func(n *term.Term) {
+			if n.Op != term.Reduce {
+				return
+			}
+			some = true
+			n.Reduction.Body.Walk(func(m *term.Term) {
+				own = own && (m.Op != term.Element || m.Uses(row))
+			})
+		})
+	}
+	return some && own
 }
 
 // compileSpan compiles the code of a block for values lo to hi-1 of its index. row is an index that becomes

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/opgen/opgen/formula/internal/rewrite"
@@ -145,5 +146,56 @@ func TestRowsOfProducts(t *testing.T) {
 				t.Errorf("want %d of %d rows at a time, got %d of %d", c.most, rows, r.rounds, r.rows)
 			}
 		})
+	}
+}
+
+// TestDirections compiles recurrences of two rows whose products have factors of their own, as directions of
+// a network, or one factor. In the first case each row may be a share, and the results are the same bits.
+func TestDirections(t *testing.T) {
+	const steps, rows, cols = 16, 2, 64
+	const x, w, y = 0, 1, 2
+	for _, own := range []bool{true, false} {
+		factor := reals("w", cols, cols)
+		if own {
+			factor = reals("w", rows, cols, cols)
+		}
+		p := &program.Program{Tensors: []*program.Local{reals("x", steps, rows, cols), factor, reals("y", steps, rows, cols)}}
+		s, d, k, j := index("s", steps), index("d", rows), index("k", cols), index("j", cols)
+		before := readOf(p, y, term.Sum(s.Term(), term.Number(-1)), d.Term(), j.Term())
+		before.Else = term.RealNumber(0)
+		at := readOf(p, w, k.Term(), j.Term())
+		if own {
+			at = readOf(p, w, d.Term(), k.Term(), j.Term())
+		}
+		value := &term.Term{Op: term.Add, Kind: term.Real, Args: []*term.Term{reduce(reduction.Sum, timesOf(elementOf(before), elementOf(at)), j),
+			elementOf(readOf(p, x, s.Term(), d.Term(), k.Term()))}}
+		block := []*program.Statement{{Target: y, Left: readOf(p, y, s.Term(), d.Term(), k.Term()), Vars: []*term.Variable{s, d, k}, Value: value,
+			Recurrence: &program.Recurrence{Targets: []int{y}}, Over: s}}
+		tensors := []rewrite.Tensor{{Type: dtype.F32, Memory: x}, {Type: dtype.F32, Memory: w}, {Type: dtype.F32, Memory: y}}
+		code, err := Compile(p, block, tensors, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := 1
+		if own {
+			want = rows
+		}
+		if got := code.Parts(0); got != want {
+			t.Errorf("own factors %v: want at most %d shares, got %d", own, want, got)
+		}
+		var results [][]float32
+		for _, shares := range []int{1, 2} {
+			_, memory := filled(p)
+			r := code.Bind(memory)
+			for i := range shares {
+				if err := r.Run(0, 1, Time{Run: 1}, i, i+1, shares); err != nil {
+					t.Fatal(err)
+				}
+			}
+			results = append(results, as[float32](memory[y]))
+		}
+		if !slices.Equal(results[0], results[1]) {
+			t.Errorf("own factors %v: two shares compute other bits than one", own)
+		}
 	}
 }

@@ -123,6 +123,12 @@ const partRows = 16
 // measured.
 const partAtOnce = 1024
 
+// partOfRows is the minimum work of a part of a recurrence whose rows have factors of their own: such a part
+// reads nothing that another one reads, and meets the others at the end only. Measured, for an LSTM of two
+// directions of 32 steps on two workers: 2.2 ms instead of 3.0 with 256 features, 0.44 instead of 0.48 with
+// 64.
+const partOfRows = 1 << 16
+
 // perProduct is how many products of a matrix product take as long as an element of another loop. Not
 // measured.
 const perProduct = 4
