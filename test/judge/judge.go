@@ -261,10 +261,10 @@ func (j *judged) allows(want oracle.Element, got float64, typ dtype.Type) bool {
 
 // otherBits compares the bits of a gradient that is computed alone with those of the gradient among others.
 // Beside elementwise operators, twice the gradient is stored, which may be beyond the greatest number.
-func otherBits(name string, alone, among map[string]elements, greatest float64) string {
-	for i, x := range alone[name].real {
-		if y := among[name].real; i < len(y) && !(math.IsInf(x, 0) && math.Abs(y[i]) > greatest) && math.Float64bits(x) != math.Float64bits(y[i]) && (x == x || y[i] == y[i]) {
-			return fmt.Sprintf("%s[%d]: got %v alone, and %v among other gradients", name, i, x, y[i])
+func otherBits(name string, here, plain map[string]elements, greatest float64) string {
+	for i, x := range here[name].real {
+		if y := plain[name].real; i < len(y) && !(math.IsInf(x, 0) && math.Abs(y[i]) > greatest) && math.Float64bits(x) != math.Float64bits(y[i]) && (x == x || y[i] == y[i]) {
+			return fmt.Sprintf("%s[%d]: got %v, and %v in the plain run", name, i, x, y[i])
 		}
 	}
 	return ""
@@ -372,6 +372,13 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 				greatest = oracle.Greatest(elementType(c)) / 2
 			}
 			d = otherBits("grad."+x.alone, got, first, greatest)
+		}
+		if d == "" && x.grouped && x.alone == "" {
+			for name := range got {
+				if d == "" {
+					d = otherBits(name, got, first, oracle.Greatest(elementType(c))/2)
+				}
+			}
 		}
 		if d == "" && x.tiles && bits(got) != v.Bits {
 			d = "other bits than without tiles"

@@ -194,7 +194,11 @@ func (z *normalizer) histogram(n *Statement) bool {
 	// Real numbers do not represent all partial results of integers.
 	wide = wide || n.Value.Kind == term.Integer && z.p.Tensors[n.Target].Kind == term.Real && !Fits(n.Reduction(), z.own)
 	if adds := into.Fold == reduction.Sum || into.Fold == reduction.Count; wide || t.Add && !adds || z.readsTarget(into) {
-		z.aside(n, into)
+		typ := t.Type // without wide, bits do not depend on what shares memory
+		if wide {
+			typ = dtype.F64
+		}
+		z.aside(n, into, typ)
 		return true
 	}
 	if !t.Add {
@@ -273,9 +277,9 @@ func (z *normalizer) results(kind term.Kind, vars []*term.Variable) *term.Read {
 	return read
 }
 
-// aside adds the statements of segment reduction n, with scatter statement into, by way of a temporary of the
-// accumulator type, which is copied to the result.
-func (z *normalizer) aside(n, into *Statement) {
+// aside adds the statements of segment reduction n, with scatter statement into, by way of a temporary, which
+// is copied to the result. Real elements of the temporary have the type typ.
+func (z *normalizer) aside(n, into *Statement, typ dtype.Type) {
 	read := z.results(n.Value.Kind, n.Vars)
 	left := *read
 	left.Idx = nil
@@ -290,7 +294,7 @@ func (z *normalizer) aside(n, into *Statement) {
 	}
 	id := read.Tensor
 	if n.Value.Kind == term.Real {
-		z.tensors[id].Type = dtype.F64
+		z.tensors[id].Type = typ
 	}
 	z.finish(&Statement{Target: id, Left: read, Vars: n.Vars, Value: foldedOf(into.Fold, n.Value.Kind)})
 	aside := *into
