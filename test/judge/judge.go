@@ -259,8 +259,9 @@ func (j *judged) allows(want oracle.Element, got float64, typ dtype.Type) bool {
 	return want.Allows(got, typ)
 }
 
-// otherBits compares the bits of a gradient that is computed alone with those of the gradient among others.
-// Beside elementwise operators, twice the gradient is stored, which may be beyond the greatest number.
+// otherBits compares the bits of a tensor with those of the plain run: of a gradient that is computed alone,
+// and of all tensors beside elementwise operators. There, twice a number is stored, which may be beyond the
+// greatest one.
 func otherBits(name string, here, plain map[string]elements, greatest float64) string {
 	for i, x := range here[name].real {
 		if y := plain[name].real; i < len(y) && !(math.IsInf(x, 0) && math.Abs(y[i]) > greatest) && math.Float64bits(x) != math.Float64bits(y[i]) && (x == x || y[i] == y[i]) {
