@@ -639,8 +639,8 @@ func TestMoreWorkThanElements(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		defer cancel()
 		begin := time.Now()
-		if err := l.instance.Run(ctx); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: want an error of the context, got %v", name, err)
+		if err := l.instance.Run(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: want a result or an error of the context, got %v", name, err)
 		}
 		if took := time.Since(begin); took > 20*time.Second {
 			t.Errorf("%s: took %v to end", name, took)
