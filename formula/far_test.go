@@ -22,6 +22,23 @@ func TestFarIntegers(t *testing.T) {
 		{"y[n, k] = k <= j[n] ? 3 : 4", func(k, j, cols int) float64 { return 4 - truth(k <= j) }},
 		{"y[n, k] = (x[n, k + j[n]] else 2)", func(k, j, cols int) float64 { return 2 - truth(0 <= k+j && k+j < cols) }},
 		{"y[n, k] = (x[n, j[n] - k] else 2)", func(k, j, cols int) float64 { return 2 - truth(0 <= j-k && j-k < cols) }},
+		{"y[n, k] = j[n] + k < 0 ? 3 : 4", func(k, j, cols int) float64 { return 4 - truth(j+k < 0) }},
+		{"y[n, k] = j[n] - k <= j[n] ? 3 : 4", func(k, j, cols int) float64 { return 4 - truth(j-k <= j) }},
+		{"y[n, k] = min(j[n] + 2 * k, j[n]) == j[n] ? 3 : 4", func(k, j, cols int) float64 { return 4 - truth(min(j+2*k, j) == j) }},
+		{"s[n] = sum(k if j[n] + k >= k: x[n, k])", func(k, j, cols int) float64 { return truth(j+k >= k) }},
+		{"s[n] = sum(a in j[n] + 1022 .. j[n] + 1025: (x[n, a] else 2))", func(k, j, cols int) float64 {
+			switch at := j + 1022 + k; { // of three, whose numbers may wrap around
+			case k == 0 && cols < 3:
+				sum := 0.0
+				for a := at; a != at+3; a++ {
+					sum += 2 - truth(0 <= a && a < cols)
+				}
+				return sum
+			case k < 3 && cols >= 3:
+				return 2 - truth(0 <= at && at < cols)
+			}
+			return 0
+		}},
 	} {
 		for _, cols := range []int{1, 7, 65, 1030} {
 			far := []float64{math.MinInt64, 1 - 1<<62, -3, 0, 2, 1 << 62, 1<<63 - 1024}

@@ -52,7 +52,7 @@ var faults = []fault{
 }
 
 // shareOfCI is how many formulas continuous integration judges.
-const shareOfCI = 3000
+const shareOfCI = 2000
 
 // findFaults builds a judge with each fault whose name begins with a text, and reports which of them it finds
 // within CI's share of formulas. Each processor builds and searches.
