@@ -374,7 +374,7 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 			}
 			d = otherBits("grad."+x.alone, got, first, greatest)
 		}
-		if d == "" && x.grouped && x.alone == "" {
+		if t := elementType(c); d == "" && x.grouped && x.alone == "" && c.Numbers == "" && t.Size() > 2 { // halves of small numbers are rounded
 			for name := range got {
 				if d == "" {
 					d = otherBits(name, got, first, oracle.Greatest(elementType(c))/2)
