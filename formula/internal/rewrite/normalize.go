@@ -463,7 +463,8 @@ func (z *normalizer) single(n *term.Term) *term.Term {
 			return term.RealNumber(0)
 		}
 	}
-	if len(r.Vars) == 0 && r.Guard == nil && (r.Kind.Is(reduction.Same|reduction.Truth) || r.Kind == reduction.Mean) {
+	// An extreme of one integer stays: an integer that is the extreme of nothing is stored in another way.
+	if extreme := n.Kind == term.Integer && r.Kind.Is(reduction.Extreme); len(r.Vars) == 0 && r.Guard == nil && !extreme && (r.Kind.Is(reduction.Same|reduction.Truth) || r.Kind == reduction.Mean) {
 		return r.Body
 	}
 	if len(r.Vars) == 0 && n.Kind == term.Real && r.Kind.Is(reduction.Same) {
