@@ -89,7 +89,10 @@ func axisFor(v *term.Variable, others []*term.Variable, x *term.Term) *axisOf {
 	for _, lo := range term.Operands(v.Lo, term.Max) {
 		for _, hi := range term.Operands(v.Hi, term.Min) {
 			n := term.Norm(term.Difference(hi, lo))
-			_, most, ok := spanOf(n)
+			least, most, ok := spanOf(n)
+			if least < 0 && term.Share(lo, hi) { // where one end wraps around, the range may be longer
+				continue
+			}
 			if ok && (best == nil || most < size) && !slices.ContainsFunc(lo.Free(), func(w *term.Variable) bool { return !slices.Contains(others, w) }) {
 				best, size = &axisOf{v, lo, largest(n, most, 0)}, most
 			}

@@ -29,7 +29,18 @@ func exceeds(hi, lo *term.Term, least int) bool {
 	case isApplied(lo, term.Min) && (exceeds(hi, lo.Args[0], least) || exceeds(hi, lo.Args[1], least)):
 		return true
 	}
-	return atLeast(term.Difference(hi, lo), least)
+	from, _, ok := apart(lo, hi)
+	return ok && from >= least
+}
+
+// apart returns the least and the greatest value of hi - lo. ok is false if they are not known, as where the
+// difference lacks an element that both contain: one of them may have wrapped around, and hi may be above lo
+// although the difference is negative, or below lo although it is not.
+func apart(lo, hi *term.Term) (least, most int, ok bool) {
+	if term.Share(lo, hi) {
+		return 0, 0, false
+	}
+	return spanOf(term.Norm(term.Difference(hi, lo)))
 }
 
 func isApplied(n *term.Term, f *term.Function) bool { return n.Op == term.Apply && n.Func == f }
@@ -63,7 +74,7 @@ func greatestLength(lo, hi *term.Term) (most int, known bool) {
 	case isApplied(lo, term.Max):
 		return least(lo.Args[0], hi, lo.Args[1], hi)
 	}
-	_, most, known = spanOf(term.Norm(term.Difference(hi, lo)))
+	_, most, known = apart(lo, hi)
 	return most, known
 }
 

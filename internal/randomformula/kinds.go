@@ -187,6 +187,7 @@ var kinds = []kind{
 	{name: "ends", numbers: "bounds", once: [][2]string{{"#e", "free[n, 0] | short[n, 0] | free[n, k] | big[n] | tiny[k] | free[n, 0] - short[n, k]"}, {"#g", "free[n, 0] | short[n, 0] | free[n, K - 1]"}}, texts: []string{
 		"y0[n, k] = #e {| + k | - k | + 1 | + n - k | - 2 * k} $cmp {k | 0 | K - 1 | n - k | #g | #g + 1 | #g + k} ? x[n, k] : v[k]",
 		"y0[n, k] = $red(k' if #g {| + k' | - k' | + 1 | + k | + k' - k | + 2 * k'} $cmp {k' | 0 | k | K | free[n, k] | free[n, k] + k' | k' - k}: x[n, k'] {| * v[k']})",
+		"y0[n, k] = $red(k' {if k' {> | >=} #g {| + 1 | - k} && k' {< | <=} #g {| + 1 | - 1} | in {#g + 1 .. #g | #g + k .. #g | #g - 1 .. #g - k}}: x[n, k'] {| * v[k']})",
 		"y0[n, k] = $red(k' in {#g .. #g + 2 | #g + k .. K | max(#g, n) .. #g + 2 | #g - 1 .. #g + 1 | #g + k .. #g + k + 3 | #g .. k + 1 | k .. #g + 1 | 0 .. #g | #g .. K | #g - k .. #g + 1 | max(0, #g) .. min(K, #g + 2)}: x[n, k'] {| * v[k']})",
 		"y0[n, k] = (x[n, {#e | #e + k | #e - k | k - #e | #e + 1 | 2 * k + #e}] else {0 | v[k] | rate})",
 		"y0[n, k] = $red(a in {#g {| + k | - 1} .. #g + {1 | 2 | k + 1} | max(0, #g) .. #g + {1 | 2} | #g - 1 .. min(K, #g + 1) | max(#g - 1, n) .. min(#g + {1 | 3}, k + 2)}: {(x[n, a] else {0 | v[k] | rate}) | (x[n, a - #g] else 0.5) * v[k]})",
