@@ -124,8 +124,8 @@ func TestRankFails(t *testing.T) {
 	}{
 		"no input": {func(_ *opgen.Session, _ *graph.Program, p *opgen.Program) error { return p.Run(context.Background()) }, "x@1"},
 		"canceled": {func(_ *opgen.Session, prog *graph.Program, p *opgen.Program) error {
-			time.AfterFunc(20*time.Millisecond, func() { cancel(errors.New("enough")) })
 			time.Sleep(40 * time.Millisecond) // others wait for this rank
+			cancel(errors.New("enough"))
 			return p.Run(canceled, replicas.Inputs(prog, 0)...)
 		}, "enough"},
 		"another program": {func(s *opgen.Session, prog *graph.Program, p *opgen.Program) error {

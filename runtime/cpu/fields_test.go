@@ -60,6 +60,7 @@ var checkedBy = map[string]string{
 	"Call.InPlace":     "Load: the signature's pairs; verify: others share nothing",
 	"Pair.Param":       "Load",
 	"Pair.Of":          "Load",
+	"Pair.Tensor":      "Load",
 	"Operand.Type":     "Load, validate",
 	"Operand.Shape":    "Load, validate",
 	"Bound.Root":       "verify, Load",
