@@ -572,7 +572,7 @@ func (b *builder) index(name string, sc *scope) (value, error) {
 		}
 	}
 	if !x.run {
-		return value{node: variableOf(name, name, x.lo[0], x.hi[0], sc)}, nil
+		return value{node: b.variableOf(name, name, x.lo[0], x.hi[0], sc)}, nil
 	}
 	r := &run{indices: true}
 	for j := range x.lo {
@@ -580,18 +580,27 @@ func (b *builder) index(name string, sc *scope) (value, error) {
 		if len(x.lo) > 1 {
 			own = fmt.Sprintf("%s%d%s", base, j, name[len(base):])
 		}
-		r.items = append(r.items, variableOf(fmt.Sprintf("%s.%d", name, j), own, x.lo[j], x.hi[j], sc))
+		r.items = append(r.items, b.variableOf(fmt.Sprintf("%s.%d", name, j), own, x.lo[j], x.hi[j], sc))
 	}
 	return value{run: r}, nil
 }
 
-// variableOf returns the term of the variable that sc.vars has for key. At the first use, it declares the
-// variable with range [lo, hi).
-func variableOf(key, name string, lo, hi *term.Term, sc *scope) *term.Term {
+// standsFor returns the integer that variable v stands for: its value, or that beyond the beginning of its
+// range.
+func (b *builder) standsFor(v *term.Variable) *term.Term {
+	if first := b.first[v]; first != nil {
+		return term.Sum(first, v.Term())
+	}
+	return v.Term()
+}
+
+// variableOf returns the integer that the variable stands for which sc.vars has for key. At the first use, it
+// declares the variable with range [lo, hi).
+func (b *builder) variableOf(key, name string, lo, hi *term.Term, sc *scope) *term.Term {
 	v := sc.vars[key]
 	if v == nil {
 		v = &term.Variable{Name: name, Lo: lo, Hi: hi}
 		sc.vars[key] = v
 	}
-	return &term.Term{Op: term.Index, Kind: term.Integer, Var: v}
+	return b.standsFor(v)
 }

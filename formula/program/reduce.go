@@ -80,7 +80,7 @@ func (b *builder) reduction(n *expr.Reduce, sc *scope) (*term.Term, error) {
 		return r.Body, nil
 	}
 	if argument := n.Kind.Is(reduction.Argument) && !n.Kind.Is(reduction.Order); argument && len(r.Vars) == 1 {
-		r.Number = r.Vars[0].Term()
+		r.Number = b.standsFor(r.Vars[0])
 	} else if argument {
 		r.Number = number
 	}

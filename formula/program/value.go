@@ -140,10 +140,7 @@ func (b *builder) name(name string, sc *scope) (value, error) {
 		return b.index(name, sc)
 	}
 	if v := sc.vars[name]; v != nil { // of a reduction with a range that depends on other indices
-		if first := b.first[v]; first != nil {
-			return value{node: term.Sum(first, v.Term())}, nil
-		}
-		return value{node: v.Term()}, nil
+		return value{node: b.standsFor(v)}, nil
 	}
 	if v, ok := b.env.values[name]; ok {
 		return v, nil

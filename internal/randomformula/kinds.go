@@ -191,6 +191,8 @@ var kinds = []kind{
 		"y0[n, k] = $red(k' in {#g .. #g + 2 | #g + k .. K | max(#g, n) .. #g + 2 | #g - 1 .. #g + 1 | #g + k .. #g + k + 3 | #g .. k + 1 | k .. #g + 1 | 0 .. #g | #g .. K | #g - k .. #g + 1 | max(0, #g) .. min(K, #g + 2)}: x[n, k'] {| * v[k']})",
 		"y0[n, k] = (x[n, {#e | #e + k | #e - k | k - #e | #e + 1 | 2 * k + #e}] else {0 | v[k] | rate})",
 		"y0[n, k] = $red(a in {#g {| + k | - 1} .. #g + {1 | 2 | k + 1} | max(0, #g) .. #g + {1 | 2} | #g - 1 .. min(K, #g + 1) | max(#g - 1, n) .. min(#g + {1 | 3}, k + 2)}: {(x[n, a] else {0 | v[k] | rate}) | (x[n, a - #g] else 0.5) * v[k]})",
+		"y0[n, k] = {sum | max}(a < 3: (x[n, a] else 0)) + $red(a in #g {| - 1} .. #g + 2: {(x[n, a] else v[k]) | a - #g} * v[k])",
+		"at0[n] = $arg(a in short[n, 0] {| - 1} .. short[n, 0] + {2 | 3}{| , a' < 2}: {(x[n, a] else 0) | (x[n, a] else 0.3) * a | (v[a - short[n, 0] + 1] else 0)}) ; y0[n] = u[n]",
 		"y0[n, k] = (#e {- k | + k | - 1 | + 1} $cmp #e {| + k | - n | + 1} ? x[n, k] : v[k]) ; at0[n, k] = {max | min}(#e + {k | 1}, #e)",
 		"y0[n, m] = sum(k if {#g <= k | k <= #g | #g + k $cmp m | k < #g + m | m == #g + k}: x[n, k] * z[m, k])",
 		"at0[n] = {count(k if #g {| + k | - k} $cmp {k | 0 | K}) | $arg(k if k $cmp #g: x[n, k])} ; y0[n, k] = {max | min}({#e | #e + 1 | #e - k}, k) $cmp {0 | K} ? x[n, k] : v[k]",
