@@ -387,8 +387,8 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 		}
 		if t := elementType(c); d == "" && x.grouped && x.alone == "" && c.Numbers == "" && t.Size() > 2 && !small(t, first) {
 			for name := range got {
-				if d == "" {
-					d = otherBits(name, got, first, oracle.Greatest(elementType(c))/2)
+				if d = otherBits(name, got, first, oracle.Greatest(t)/2); d != "" {
+					break
 				}
 			}
 		}
