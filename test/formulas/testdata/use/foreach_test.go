@@ -140,6 +140,18 @@ func changePairs(t *testing.T, program *opgen.Program) {
 			}
 		}
 	}
+	// The first sum lies where the last term lay, and the last one where the first term lay.
+	crossed := *p
+	crossed.Tasks = slices.Clone(p.Tasks)
+	for k := range crossed.Tasks {
+		if x := &crossed.Tasks[k]; x.Builtin == nil && x.Call == i {
+			x.Access = slices.Clone(x.Access)
+			x.Access[0], x.Access[2] = x.Access[2], x.Access[0]
+		}
+	}
+	if err := verify.Plan(&crossed); err == nil || !strings.Contains(err.Error(), "accesses twice") {
+		t.Errorf("crossed terms: want an error of what a task accesses twice, got %v", err)
+	}
 	// Two terms exchange their memory, so that each sum lies where another one's term lay. Engines refuse it.
 	q := *p
 	q.Calls = slices.Clone(p.Calls)
