@@ -171,8 +171,7 @@ bench-portable:
 # each, and runs the tests of the core on 386.
 platforms:
 	$(GO) run ./test/platforms $$(sed -n 's/^| `\([a-z0-9]*\/[a-z0-9]*\)` .*/\1/p' docs/platforms.md)
-	GOARCH=386 $(GO) test -vet=off -short ./internal/base/simd ./internal/base/sorting ./internal/base/memplan ./runtime/blas ./runtime/box ./runtime/op ./runtime/opimpl \
-		./runtime/partition ./runtime/shape ./runtime/task ./runtime/contraction
+	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/386
 
 # arm64 runs tests of what computes for linux/arm64 in the emulator qemu, which it installs if it may, and trains two models to the same bits there and here. It
 # takes some minutes.

@@ -1,6 +1,8 @@
 package loops
 
 import (
+	"math"
+
 	"github.com/opgen/opgen/formula/internal/rewrite"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
@@ -96,9 +98,9 @@ func (in *instruction[T]) fillCompared(s *state[T], z []T) {
 	fill(z[hi:], outside)
 }
 
-// wraps reports whether first + i*step may exceed 64 bits for an i in [0, n).
+// wraps reports whether first + i*step may exceed an int for an i in [0, n).
 func wraps(first, step, n int) bool {
-	const most = 1 << 40 // a strip has far fewer than 2^23 elements
+	const most = math.MaxInt >> 23 // a strip has far fewer than 2^23 elements
 	last := first + step*(n-1)
 	return step > most || step < -most || step > 0 && last < first || step < 0 && last > first
 }
