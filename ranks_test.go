@@ -21,12 +21,16 @@ import (
 	"github.com/opgen/opgen/generated/nonzero"
 	"github.com/opgen/opgen/generated/sgd"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/runtime/conform"
 	"github.com/opgen/opgen/runtime/cpu"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/ranks"
 	"github.com/opgen/opgen/test/replicas"
 )
+
+// conformEvery is of how many conformance cases TestRanksConform runs one.
+const conformEvery = 4
 
 var rankPrograms = flag.Int("rank-programs", 60, "number of random programs that TestRandomRanks runs")
 
@@ -103,6 +107,38 @@ func TestRandomRanks(t *testing.T) {
 		done.Wait()
 		if t.Failed() {
 			return
+		}
+	}
+}
+
+// TestRanksConform runs conformance cases on two to four ranks, with the operator and its inputs on different
+// ones. Make mpi has all cases on MPI.
+func TestRanksConform(t *testing.T) {
+	t.Parallel()
+	cases, _, err := conform.LoadAll(conform.Cases())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 2; n <= 4; n++ {
+		var some []*conform.Case
+		for i, c := range cases {
+			if i%(3*conformEvery) == n-2 {
+				some = append(some, c)
+			}
+		}
+		judged := make([]int, n)
+		var done sync.WaitGroup
+		for rank, transport := range ranks.Local(n) {
+			done.Go(func() {
+				var err error
+				if judged[rank], err = replicas.Conform(t.Context(), some, n == 3, 4, transport, opgen.Workers(1)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		done.Wait()
+		if judged[0] != len(some) || judged[n-1] < len(some)/2 {
+			t.Errorf("%d ranks judged %v of %d cases, want all on the first and half on the others", n, judged, len(some))
 		}
 	}
 }

@@ -51,11 +51,11 @@ func (x *execution) graph(ctx context.Context) (map[string]safetensors.Tensor, e
 	if err != nil {
 		return nil, err
 	}
-	e, in, err := x.load(ctx, program)
+	in, err := x.load(ctx, program)
 	if err != nil {
 		return nil, err
 	}
-	defer e.Close()
+	defer in.Close()
 	if err := in.Run(ctx); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (x *execution) graph(ctx context.Context) (map[string]safetensors.Tensor, e
 			return nil, err
 		}
 	}
-	e.worked = true
+	in.worked = true
 	return computed, nil
 }
 

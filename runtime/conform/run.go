@@ -48,6 +48,9 @@ type Runner struct {
 	// Backend makes a backend. Every case has an engine of its own, on a backend that no other case uses
 	// meanwhile.
 	Backend func() (engine.Backend, error)
+	// Load, unless nil, loads the program of a case in place of an engine on Backend, and initializes its
+	// variables. Operators and inputs are on the first of several devices.
+	Load func(ctx context.Context, p *graph.Program) (Loaded, error)
 
 	mu   sync.Mutex
 	idle []engine.Backend
@@ -78,17 +81,32 @@ func (r *Runner) take() (engine.Backend, error) {
 	return r.Backend()
 }
 
-// lent is an engine with the backend that it has for a case.
+// Loaded is a program that can run, such as an engine.Instance, whose methods these are. Tensors have names.
+type Loaded interface {
+	Uses(name string) bool
+	FeedBytes(name string, data []byte) error
+	Run(ctx context.Context) error
+	FetchBytes(name string) ([]byte, error)
+	Shape(name string) ([]int, error)
+	Close() error
+}
+
+// lent is a loaded program, and the engine with the backend that it has for a case, unless Runner.Load has
+// loaded it.
 type lent struct {
-	*engine.Engine
+	Loaded
+	engine  *engine.Engine
 	runner  *Runner
 	backend engine.Backend
 	worked  bool // whether the case has come to its end, so that another one may have the backend
 }
 
-// Close closes the engine.
+// Close unloads the program, and closes the engine.
 func (l *lent) Close() error {
-	err := l.Engine.Close()
+	if l.engine == nil {
+		return l.Loaded.Close()
+	}
+	err := l.engine.Close()
 	if err != nil || !l.worked {
 		return errors.Join(err, l.backend.Close())
 	}
@@ -344,43 +362,46 @@ func (x *execution) wants(s *task.Slot) bool {
 	return true
 }
 
-// load plans programs and loads them into a new engine, with variables initialized and fed.
-func (x *execution) load(ctx context.Context, p *graph.Program) (*lent, *engine.Instance, error) {
-	backend, err := x.runner.take()
+// load loads a program with its variables, which are initialized and fed, as the inputs are.
+func (x *execution) load(ctx context.Context, p *graph.Program) (*lent, error) {
+	l := &lent{runner: x.runner}
+	var err error
+	if x.runner.Load != nil {
+		l.Loaded, err = x.runner.Load(ctx, p)
+	} else if l.backend, err = x.runner.take(); err == nil {
+		l.engine = engine.New(x.runner.Registry, l.backend, engine.Config{KeepBackend: true})
+		if l.Loaded, err = initialized(ctx, l.engine, p); err != nil {
+			l.Close()
+		}
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	l := &lent{engine.New(x.runner.Registry, backend, engine.Config{KeepBackend: true}), x.runner, backend, false}
-	e := l.Engine
-	fail := func(err error) (*lent, *engine.Instance, error) {
-		l.Close()
-		return nil, nil, err
+	for _, f := range x.feeds {
+		if err := x.feed(l, f); err != nil {
+			l.Close()
+			return nil, err
+		}
 	}
+	return l, nil
+}
+
+// initialized plans a program and loads it into an engine, after it has run what initializes its variables.
+func initialized(ctx context.Context, e *engine.Engine, p *graph.Program) (Loaded, error) {
 	if len(p.Variables) > 0 {
 		init, err := graph.Initialization(p)
 		if err != nil {
-			return fail(err)
+			return nil, err
 		}
 		in, err := loadPlan(e, init)
 		if err != nil {
-			return fail(err)
+			return nil, err
 		}
-		err = in.Run(ctx)
-		in.Close()
-		if err != nil {
-			return fail(err)
+		if err := errors.Join(in.Run(ctx), in.Close()); err != nil {
+			return nil, err
 		}
 	}
-	in, err := loadPlan(e, p)
-	if err != nil {
-		return fail(err)
-	}
-	for _, f := range x.feeds {
-		if err := x.feed(in, f); err != nil {
-			return fail(err)
-		}
-	}
-	return l, in, nil
+	return loadPlan(e, p)
 }
 
 func loadPlan(e *engine.Engine, p *graph.Program) (*engine.Instance, error) {
@@ -391,7 +412,7 @@ func loadPlan(e *engine.Engine, p *graph.Program) (*engine.Instance, error) {
 	return e.Load(pl)
 }
 
-func (x *execution) feed(in *engine.Instance, f feed) error {
+func (x *execution) feed(in Loaded, f feed) error {
 	if !in.Uses(f.name) {
 		return nil // a weight that only a gradient would need, for example
 	}
@@ -402,7 +423,7 @@ func (x *execution) feed(in *engine.Instance, f feed) error {
 	return in.FeedBytes(f.name, t.Data)
 }
 
-func fetch(in *engine.Instance, t graph.Tensor) (safetensors.Tensor, error) {
+func fetch(in Loaded, t graph.Tensor) (safetensors.Tensor, error) {
 	data, err := in.FetchBytes(t.Name())
 	if err != nil {
 		return safetensors.Tensor{}, err
@@ -449,11 +470,11 @@ func (x *execution) plain(ctx context.Context) (map[string]safetensors.Tensor, e
 	if err != nil {
 		return nil, err
 	}
-	e, in, err := x.load(ctx, program)
+	in, err := x.load(ctx, program)
 	if err != nil {
 		return nil, err
 	}
-	defer e.Close()
+	defer in.Close()
 	if err := in.Run(ctx); err != nil {
 		return nil, err
 	}
@@ -468,7 +489,7 @@ func (x *execution) plain(ctx context.Context) (map[string]safetensors.Tensor, e
 			return nil, err
 		}
 	}
-	e.worked = true
+	in.worked = true
 	return computed, nil
 }
 
@@ -543,11 +564,11 @@ func (x *execution) optimizer(ctx context.Context) (map[string]safetensors.Tenso
 	if err != nil {
 		return nil, err
 	}
-	e, in, err := x.load(ctx, program)
+	in, err := x.load(ctx, program)
 	if err != nil {
 		return nil, err
 	}
-	defer e.Close()
+	defer in.Close()
 	computed := map[string]safetensors.Tensor{}
 	for t, n := range grads {
 		if err := x.feed(in, feed{grad.Name(), grad.Type(), x.c.Tensors[n]}); err != nil {
@@ -572,6 +593,6 @@ func (x *execution) optimizer(ctx context.Context) (map[string]safetensors.Tenso
 			}
 		}
 	}
-	e.worked = true
+	in.worked = true
 	return computed, nil
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/internal/supervise"
+	"github.com/opgen/opgen/runtime/conform"
 	"github.com/opgen/opgen/runtime/mpi"
 	"github.com/opgen/opgen/runtime/ranks"
 	"github.com/opgen/opgen/test/replicas"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 	if what == "" {
 		os.Exit(m.Run())
 	}
-	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave, "resume": resume, "large": large, "late": late}[what](of); err != nil {
+	if err := map[string]func(string) error{"random": random, "fail": fail, "forever": forever, "leave": leave, "resume": resume, "large": large, "late": late, "conform": conformance}[what](of); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -74,6 +75,39 @@ func random(count string) error {
 		return fmt.Errorf("a second transport: %v", err)
 	}
 	fmt.Println("rank", t.Rank(), "of", t.Ranks(), "compared", n)
+	return t.Close()
+}
+
+// conformance runs conformance cases on the ranks, in the types in which they are given and in float64: those
+// whose number modulo of is first.
+func conformance(which string) error {
+	var first, of int
+	if _, err := fmt.Sscan(which, &first, &of); err != nil {
+		return err
+	}
+	all, _, err := conform.LoadAll(conform.Cases())
+	if err != nil {
+		return err
+	}
+	var cases []*conform.Case
+	for i, c := range all {
+		if i%of == first {
+			cases = append(cases, c)
+		}
+	}
+	t, err := mpi.Open(mpi.Config{})
+	if err != nil {
+		return err
+	}
+	judged := 0
+	for _, double := range []bool{false, true} {
+		n, err := replicas.Conform(context.Background(), cases, double, 4, t, opgen.Workers(1))
+		if err != nil {
+			return errors.Join(err, t.Close())
+		}
+		judged += n
+	}
+	fmt.Printf("rank %d of %d judged %d of %d\n", t.Rank(), t.Ranks(), judged, 2*len(cases))
 	return t.Close()
 }
 
@@ -460,6 +494,24 @@ func TestRandom(t *testing.T) {
 	}
 }
 
+// TestConform runs the conformance cases on one to four ranks, each case on one of these numbers.
+func TestConform(t *testing.T) {
+	for n := 1; n <= 4; n++ {
+		conforms(t, n, n-1, 4)
+	}
+}
+
+// conforms runs the conformance cases whose number modulo of is first on n ranks. The first judges all.
+func conforms(t *testing.T, n, first, of int) {
+	t.Helper()
+	out, err := start(t, n, fmt.Sprint("conform ", first, " ", of)).end(t, 5*time.Minute)
+	var judged, cases int
+	_, line, _ := strings.Cut(out, fmt.Sprintf("rank 0 of %d judged ", n))
+	if k, _ := fmt.Sscanf(line, "%d of %d", &judged, &cases); err != nil || k != 2 || judged != cases || cases < 600/of || strings.Count(out, " judged ") != n {
+		t.Errorf("%d ranks: %v\n%s", n, err, out)
+	}
+}
+
 // TestFail ends all ranks by an error on one of them, with its message.
 func TestFail(t *testing.T) {
 	out, err := start(t, 3, "fail").end(t, time.Minute)
@@ -664,6 +716,12 @@ func (h hosts) slow(host int, rate string) (fast func()) {
 	}
 	set("add", "tbf", "rate", rate, "burst", "16kb", "latency", "300ms")
 	return func() { set("del") }
+}
+
+// TestHostsConform runs half of the conformance cases on three hosts.
+func TestHostsConform(t *testing.T) {
+	onHosts(t)
+	conforms(t, 3, 0, 2)
 }
 
 // TestFaultsLinks trains on three hosts. At random moments, the link of one is cut, is cut for a short time,

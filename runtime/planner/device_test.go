@@ -66,6 +66,21 @@ func TestDevices(t *testing.T) {
 	}
 }
 
+// TestEmptyElsewhere plans a copy of a tensor without elements from the second device, beside one with some.
+func TestEmptyElsewhere(t *testing.T) {
+	t.Parallel()
+	here, there := graph.OnDevice(1, 0), graph.OnDevice(1, 1)
+	p := &graph.Program{Name: "copies"}
+	for name, rows := range map[string]int{"none": 0, "some": 3} {
+		from, to := there.Input(name, dtype.F32, rows, 5), here.Input(name, dtype.F32, rows, 5)
+		p.Fed, p.Fetched = append(p.Fed, from), append(p.Fetched, to)
+		p.Steps = append(p.Steps, graph.Step{Copy: &graph.Copy{To: to, From: from}})
+	}
+	if pl, err := planner.Build(p); err != nil || pl.Devices != 2 || len(pl.Roots) != 4 {
+		t.Errorf("got %+v, %v, want a plan of four tensors on two devices", pl, err)
+	}
+}
+
 // TestDevicesAreVerified changes a plan for two devices. Each change is refused.
 func TestDevicesAreVerified(t *testing.T) {
 	t.Parallel()

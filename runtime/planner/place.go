@@ -84,6 +84,12 @@ func (p draft) place() error {
 			p.Roots[i].Place.Off += int64(device) * most
 		}
 	}
+	for i := range p.Roots {
+		// Tensors without elements overlap nothing, but they lie in the memory of their device.
+		if r := &p.Roots[i]; r.Use != plan.Variable && r.Place.Bytes == 0 {
+			r.Place.Off = int64(r.Device) * most
+		}
+	}
 	p.ArenaBytes = int64(len(placed)) * most
 	return nil
 }

@@ -71,8 +71,11 @@ func (d *device) grow(r *rand.Rand, layer int) {
 func layers(r *rand.Rand, devices int) (*graph.Program, error) {
 	typ := types[r.IntN(len(types))]
 	rows, columns := rows, columns
-	if r.IntN(6) == 0 {
+	switch r.IntN(8) {
+	case 0:
 		rows, columns = wide/2, wide
+	case 1:
+		rows = 0
 	}
 	var on []*device
 	for i := range devices {
