@@ -42,10 +42,9 @@ generate:
 test mutate-kit mutate-maker mutate-formulas mutate-facts slips: export GOGC := 400
 test mutate-kit mutate-maker mutate-formulas mutate-facts slips: export GOMEMLIMIT := 3GiB
 
-# test runs all tests, after checking that what is checked in is what the specs generate. Vet has seen the tests by then.
+# test runs all tests, after checking that what is checked in is what the specs generate. Lint has vet look at code, which takes as long as compiling it.
 test:
 	$(GO) run ./cmd/opgen diff
-	$(GO) vet ./...
 	$(GO) test -vet=off ./...
 
 # coverage-table prints which tests run which tasks of the catalogue, in which element types.
@@ -189,9 +188,10 @@ simd:
 ulp:
 	$(GO) test ./internal/base/simd -count 1 -v -timeout 3h -run '^TestAccuracy32$$' -all
 
-# lint checks the format of hand-written and generated code, and of specs.
+# lint checks the format of hand-written and generated code, and of specs, and vets code.
 lint:
 	test -z "$$(gofmt -l . | tee -a /dev/stderr)"
+	$(GO) vet ./...
 	$(GO) run ./cmd/opgen fmt -l
 
 # deadcode fails if there are functions that no program, no example and no test calls, and lists them.
