@@ -21,7 +21,8 @@ type Call struct{ call *call.Call }
 type Operand[S ~int] struct{ operand call.Operand }
 
 // On binds a tensor to a slot: its elements in row-major order, and its extents. A scalar has no extents. The
-// tensors of a variadic slot are bound in order. The call reads and writes the slice itself.
+// tensors of a variadic slot are bound in order; where single ones may be absent, nil without extents leaves
+// one out. The call reads and writes the slice itself.
 func On[S ~int, T dtype.Element](slot S, elements []T, dims ...int) Operand[S] {
 	x := operand(slot)
 	x.Tensor, x.Elements = task.Operand{Type: dtype.Of[T](), Shape: slices.Clone(dims)}, len(elements)

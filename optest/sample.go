@@ -147,8 +147,12 @@ func (s sample) apply(g *graph.Graph, name string, input func(slot, k int, o tas
 		if n, ok := s.counts[s.op.Slots[slot].Name]; ok {
 			in.Ask(slot, n)
 		}
+		var list []graph.Tensor
 		for k, o := range s.operands(slot) {
-			in.Bind(slot, input(slot, k, o))
+			list = append(list, input(slot, k, o))
+		}
+		if list != nil {
+			in.Bind(slot, graph.Placed(list, s.op.Examples[s.example].Places[s.op.Slots[slot].Name])...)
 		}
 		if values, ok := s.passed[slot]; ok {
 			in.BindArg(slot, values...)

@@ -127,6 +127,11 @@ func (f *formula) noFunction(n *expr.Call) *expr.Error {
 	if q := f.c.module.Qualified(n.Func); len(q) > 1 {
 		return f.ambiguous(n)
 	}
+	if n.Func == "places" {
+		e.Message = "formulas do not tell the places of tensors in a list in which others are absent"
+		e.Hint = "a formula has the tensors that are there, numbered from 0; to compute with their places, write a kernel by hand, and pass them: [args.at] with type = \"[]int\", from = \"places(slot)\""
+		return e
+	}
 	if way := otherwise[n.Func]; way != "" {
 		e.Hint = "write " + way
 		return e

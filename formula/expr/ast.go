@@ -262,6 +262,8 @@ type Symbol struct {
 	HasMin bool
 	// Least is a lower bound of the elements of a list, and Len the number of its elements; 0 if unknown.
 	Least, Len int64
+	// Gaps marks an input of which single tensors may be absent.
+	Gaps bool
 	// Axis marks an axis attribute. Its value is a valid dimension of its slot.
 	Axis bool
 }

@@ -44,6 +44,7 @@ func init() {
 		"or":        {"or(attribute, value)", (*checker).or},
 		"present":   {"present(slot)", (*checker).present},
 		"count":     {"count(slot)", intOf(Slot)},
+		"places":    {"places(slot)", (*checker).places},
 		"ceil":      {"ceil(x)", intOf(Float)},
 		"sqrt":      {"sqrt(x)", floatOf},
 		"log2":      {"log2(x)", floatOf},
@@ -194,6 +195,18 @@ func (c *checker) or(call *Call) (Type, *Error) {
 
 func (c *checker) present(call *Call) (Type, *Error) {
 	return Type{Kind: Bool}, c.args(call, Slot)
+}
+
+// places checks places(slot), the places of the tensors that are there in the list that the caller passes.
+func (c *checker) places(call *Call) (Type, *Error) {
+	if err := c.args(call, Slot); err != nil {
+		return Type{}, err
+	}
+	if s, ok := symbolOf(call.Args[0]); ok && !s.Gaps && s.Type.Kind != Unknown {
+		return Type{}, &Error{Pos: call.Args[0].Pos(), End: call.Args[0].End(), Code: BadType, Message: "want an input in which single tensors may be absent",
+			Hint: "variadic = { optional = true } says so of the tensors of an input; those of others have their places"}
+	}
+	return Type{Kind: Dims}, nil
 }
 
 // nonzero checks that a divisor is provably positive for all values of attributes and dimensions.

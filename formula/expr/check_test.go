@@ -140,7 +140,7 @@ func TestCheckErrors(t *testing.T) {
 		{"»kernl« + 1", expr.Int, expr.UnknownName, "kernl is not defined", "did you mean kernel?"},
 		{"K + »zzz«", expr.Int, expr.UnknownName, "zzz is not defined", ""},
 		{"»ceildvi«(K, 2)", expr.Int, expr.UnknownName, "there is no function ceildvi", "did you mean ceildiv?"},
-		{"1 + »trunc«(K)", expr.Int, expr.UnknownName, "there is no function trunc", "functions are all, any, broadcast, ceil, ceildiv, count, drop, has, insert, keep, len, log2, max, min, ones, or, permute, present, prod, sqrt, sum"},
+		{"1 + »trunc«(K)", expr.Int, expr.UnknownName, "there is no function trunc", "functions are all, any, broadcast, ceil, ceildiv, count, drop, has, insert, keep, len, log2, max, min, ones, or, permute, places, present, prod, sqrt, sum"},
 		{"rec.»lwo« > 0", expr.Bool, expr.UnknownName, "the record rec has no field lwo", "did you mean low?"},
 		{"(rec).»x« > 0", expr.Bool, expr.UnknownName, "the record rec has no field x", ""},
 		{"K.»x«", expr.Int, expr.UnknownName, "an integer has no field x", ""},

@@ -52,6 +52,9 @@ func (p *pair) slots() {
 		if s.Variadic && n.Variadic && (n.Min > s.Min || n.Max < s.Max) {
 			p.fail(plans, n.Pos, "the slot %s held %s tensors, holds %s", s.Name, s.Tensors(), n.Tensors())
 		}
+		if s.Gaps && !n.Gaps {
+			p.fail(plans, n.Pos, "single tensors of %s could be absent, can not", s.Name)
+		}
 	}
 }
 

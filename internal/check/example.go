@@ -45,6 +45,9 @@ func (o *operator) example(x *spec.Example) {
 			o.exampleShape(e.Key, e.Value)
 		} else if list, ok := e.Value.(*source.Array); ok {
 			for _, n := range list.Elems {
+				if s, is := n.(*source.Scalar); is && s.Value == "absent" && o.s.Slots[p].Variadic.Optional.V {
+					continue
+				}
 				o.exampleShape(e.Key, n)
 			}
 		} else {

@@ -175,6 +175,13 @@ func (o *operator) variadic(s *spec.Slot) {
 		}
 		o.sc.GivenExpr(v.Count, expr.Int)
 	}
+	switch {
+	case !v.Optional.V:
+	case s.Role.V != "input":
+		o.list.Add(diag.BadArity, v.Optional.Span, "the caller leaves out tensors of inputs, and %s is an %s", s.Name, s.Role.V)
+	case v.Min.V > 0:
+		o.list.Add(diag.ExclusiveKey, v.Min.Span, "each tensor of %s may be absent, so min has no meaning", s.Name)
+	}
 	if what := o.sc.What("i"); what != "" {
 		o.list.Add(diag.Reserved, o.sc.Where("i"), "%s cannot be named i: in shapes, i numbers the tensors of %s", what, s.Name)
 	}

@@ -43,7 +43,7 @@ func TestEmit(t *testing.T) {
 		name := filepath.Base(stored)
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			for _, part := range []string{"opgen.toml", "specs", "kernels", "device", "use"} {
+			for _, part := range []string{"opgen.toml", "specs", "kernels", "device", "shapes", "use"} {
 				if _, err := os.Stat(filepath.Join(stored, part)); err == nil {
 					writeFiles(t, root, readFiles(t, stored, part))
 				}

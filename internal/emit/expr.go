@@ -424,6 +424,8 @@ func (x *exprs) call(n *expr.Call, outer int) string {
 			return "r.Asked(" + arg(0) + ")"
 		}
 		return "r.Len(" + arg(0) + ")"
+	case "places":
+		return "r.Places(" + arg(0) + ")"
 	case "present":
 		if x.e.onRequest(n.Args[0]) {
 			return "r.Requested(" + arg(0) + ")"

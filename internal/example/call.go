@@ -55,6 +55,10 @@ func (e *evaluator) call(n *expr.Call) any {
 			return e.count(slot.Name) > 0
 		}
 		return e.count(slot.Name)
+	case "places":
+		if slot, ok := n.Args[0].(*expr.Ident); ok {
+			return e.places(slot.Name)
+		}
 	}
 	e.fail("unknown function %s", n.Func)
 	return nil

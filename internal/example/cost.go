@@ -37,7 +37,7 @@ func (u *use) larger() *use {
 	for name, v := range u.dims {
 		x.dims[name] = grown(v)
 	}
-	x.evaluator = evaluator{name: x.value, count: x.tensorsOf, axis: x.checkedAxis}
+	x.evaluator = evaluator{name: x.value, count: x.tensorsOf, places: x.placesOf, axis: x.checkedAxis}
 	for _, d := range u.op.Dims {
 		if d.Node != nil {
 			x.dims[d.Name] = x.eval(d.Node)

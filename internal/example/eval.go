@@ -16,6 +16,7 @@ import (
 // keeps its first error; later calls do nothing.
 type evaluator struct {
 	name    func(*expr.Ident) any            // the value of an attribute, a dimension, a dtype variable or i
+	places  func(slot string) []int          // the places of a slot's tensors in the caller's list
 	count   func(slot string) int            // the number of tensors of a slot
 	axis    func(attr string, value int) int // normalizes and checks an axis
 	indices map[string]int                   // the values of enclosing indices of reductions

@@ -70,7 +70,7 @@ func useOf(o *model.Operator, x *task.Example, c Choice, adapts bool) *use {
 		op:     o, choice: c, raw: map[string]any{}, attrs: map[string]any{}, dims: map[string]any{}, args: map[string]any{},
 		types: make([]dtype.Type, len(o.Types)), tensors: make([][]program.Operand, len(o.Slots)),
 	}
-	u.evaluator = evaluator{name: u.value, count: u.tensorsOf, axis: u.checkedAxis}
+	u.evaluator = evaluator{name: u.value, count: u.tensorsOf, places: u.placesOf, axis: u.checkedAxis}
 	if len(c.Types) != len(o.Types) {
 		u.fail("want a type for each of %d dtype variables, got %d", len(o.Types), len(c.Types))
 		return u
@@ -132,6 +132,7 @@ type use struct {
 	passed  []program.Passed    // arguments that the caller passes
 	types   []dtype.Type        // by dtype variable; Invalid before it is bound
 	tensors [][]program.Operand // by slot
+	gaps    map[string][]int    // by slot: the places of tensors in a list in which others are absent
 	asked   map[string]int      // by output: the number of tensors that the caller requests
 	number  int                 // of the tensor of a variadic slot whose shape is evaluated
 	parsed  *program.Parsed     // the formula, or nil before it is parsed
@@ -181,6 +182,7 @@ func (u *use) setInputs(x *task.Example) {
 			}
 			u.add(s, u.givenType(s), dims)
 		}
+		u.setPlaces(s, x.Places[s.Name])
 		switch n := len(u.tensors[s.Number]); {
 		case s.Variadic && (n < s.Min || n > s.Max):
 			u.fail("%s: want %s, got %d tensors", s.Name, s.Tensors(), n)
@@ -188,6 +190,22 @@ func (u *use) setInputs(x *task.Example) {
 			u.fail("%s: want a shape, got none", s.Name)
 		}
 	}
+}
+
+// setPlaces sets the places of a slot's tensors in a list in which others are absent.
+func (u *use) setPlaces(s *model.Slot, places []int) {
+	switch n := len(u.tensors[s.Number]); {
+	case places == nil:
+		return
+	case !s.Gaps || len(places) != n:
+		u.fail("%s: want the places of %d tensors of a list in which others may be absent, got %v", s.Name, n, places)
+	case n > 0 && places[n-1] >= s.Max:
+		u.fail("%s: want at most %d tensors, got %d", s.Name, s.Max, places[n-1]+1)
+	}
+	if u.gaps == nil {
+		u.gaps = map[string][]int{}
+	}
+	u.gaps[s.Name] = places
 }
 
 // setAsked sets the numbers of output tensors that the caller requests.

@@ -43,3 +43,15 @@ func (u *use) tensorsOf(slot string) int {
 	}
 	return len(u.tensors[i])
 }
+
+// placesOf returns the places of a slot's tensors in the list that the caller passes.
+func (u *use) placesOf(slot string) []int {
+	list := slices.Clone(u.gaps[slot])
+	if list != nil {
+		return list
+	}
+	for i := range u.tensorsOf(slot) {
+		list = append(list, i)
+	}
+	return list
+}

@@ -135,6 +135,12 @@ func exampleOf(o *model.Operator, attrs []byte, given task.Given) (*task.Example
 		if n := given.Requested[s.Number]; n > 0 {
 			c.Request = true
 		}
+		if places := given.Places[s.Number]; places != nil {
+			if x.Places == nil {
+				x.Places = map[string][]int{}
+			}
+			x.Places[s.Name] = places
+		}
 		for i, t := range given.Operands[s.Number] {
 			name := s.Name
 			if s.Variadic {

@@ -191,7 +191,7 @@ func (v *view) amount(product string) int {
 		return -1
 	}
 	x := *v.use
-	x.evaluator = evaluator{count: x.tensorsOf, axis: x.checkedAxis, name: x.named}
+	x.evaluator = evaluator{count: x.tensorsOf, places: x.placesOf, axis: x.checkedAxis, name: x.named}
 	if n := x.integer(node); x.err == nil {
 		return n
 	}

@@ -409,7 +409,7 @@ func constantsOf(formula []string) constants {
 // others extent 2. ok is false if the pattern has an element of another kind.
 func (v *view) shapeOf(s *model.Slot) (dims []int, ok bool) {
 	x := *v.use
-	x.evaluator = evaluator{name: x.value, count: x.tensorsOf, axis: x.checkedAxis}
+	x.evaluator = evaluator{name: x.value, count: x.tensorsOf, places: x.placesOf, axis: x.checkedAxis}
 	dims = []int{}
 	for _, e := range s.Pattern.Elems {
 		switch e.Kind {

@@ -74,7 +74,7 @@ func describeSlot(s *spec.Spec, sl *spec.Slot) task.Slot {
 		Trainable: s.Kind == spec.Operator && s.Trainable(sl),
 		PerWorker: sl.Per.V == "worker", GradOf: sl.GradOf, AuxLoss: sl.AuxLoss.V, CountedBy: sl.Count.V}
 	if sl.Variadic != nil {
-		d.Variadic = true
+		d.Variadic, d.Gaps = true, sl.Variadic.Optional.V
 		d.Min, d.Max = rules.Limits(s, sl.Variadic)
 	}
 	if sl.Init != nil {
@@ -211,8 +211,18 @@ func describeExample(o *task.Operator, s *spec.Spec, x *spec.Example) task.Examp
 			d.Shapes[e.Key] = extents(e.Value)
 			continue
 		}
+		var places []int
 		for i, n := range e.Value.(*source.Array).Elems {
-			d.Shapes[fmt.Sprintf("%s.%d", e.Key, i)] = extents(n)
+			if _, absent := n.(*source.Scalar); !absent {
+				d.Shapes[fmt.Sprintf("%s.%d", e.Key, len(places))] = extents(n)
+				places = append(places, i)
+			}
+		}
+		if places = task.Gaps(places); places != nil {
+			if d.Places == nil {
+				d.Places = map[string][]int{}
+			}
+			d.Places[e.Key] = places
 		}
 	}
 	return d

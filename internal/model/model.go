@@ -208,8 +208,15 @@ type Slot struct {
 }
 
 // Tensors returns how many tensors a variadic slot holds, as a phrase: "2 to 8", "one or more",
-// "len(splits)".
+// "len(splits)", "any number, each optional".
 func (s *Slot) Tensors() string {
+	if s.Gaps {
+		return s.number() + ", each optional"
+	}
+	return s.number()
+}
+
+func (s *Slot) number() string {
 	switch {
 	case s.Count != "":
 		return s.Count

@@ -98,6 +98,7 @@ func New(s *spec.Spec, list *diag.List) *Scope {
 		sym := expr.Symbol{Class: expr.SlotName, Type: expr.Type{Kind: expr.Slot}}
 		if sl.Variadic != nil && !sl.Variadic.Count.Set() {
 			sym.HasMin, sym.Min = true, sl.Variadic.Min.V // of count(slot)
+			sym.Gaps = sl.Variadic.Optional.V && sl.Role.V == "input"
 		}
 		sc.declare(sl.Name, "slot", sl.Key, sym)
 	}

@@ -94,6 +94,7 @@ var (
 	}}
 	slotVariadicKeys = &keys.Table{What: "variadic", Keys: slices.Concat(argVariadicKeys.Keys, []keys.Key{
 		{Name: "count", Value: expression, Doc: "the number of an output's tensors"},
+		{Name: "optional", Value: boolean, Doc: "of an input: whether single tensors of the list may be absent"},
 		{Name: "mixed", Value: boolean, Later: true, Doc: "whether tensors may have different element types"},
 	})}
 	argVariadicKeys = &keys.Table{What: "variadic", Keys: []keys.Key{

@@ -288,7 +288,7 @@ func (r *reader) slot(e *source.Entry, variables []*TypeVar) *Slot {
 	}
 	if e := t.take("variadic"); e != nil {
 		if sub := r.sub(e, slotVariadicKeys); sub != nil {
-			s.Variadic = &Variadic{Span: sub.t.Span, Min: sub.integer("min"), Max: sub.integer("max"), Mixed: sub.boolean("mixed")}
+			s.Variadic = &Variadic{Span: sub.t.Span, Min: sub.integer("min"), Max: sub.integer("max"), Optional: sub.boolean("optional"), Mixed: sub.boolean("mixed")}
 			if c := sub.take("count"); c != nil {
 				s.Variadic.Count = r.expression(c)
 			}

@@ -234,6 +234,8 @@ type Variadic struct {
 	// Count is the number of an output's tensors, an expression. Without one, the caller says how
 	// many there are.
 	Count Str
+	// Optional says that single tensors of the caller's list may be absent.
+	Optional Bool
 	// Mixed allows tensors of different element types.
 	Mixed Bool
 }

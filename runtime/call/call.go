@@ -42,7 +42,7 @@ type step struct {
 // Bind binds the task of an operator that forward runs, or the update of an optimizer, to its inputs, weights
 // and outputs. The error names the operator and the slot.
 func Bind(tasks *task.Registry, o *task.Operator, attrs task.Attrs, operands []Operand) (*Call, error) {
-	b := &binder{o: o, memory: make([][]task.Buffer, len(o.Slots)), passed: map[int][]any{}}
+	b := &binder{o: o, memory: make([][]task.Buffer, len(o.Slots)), passed: map[int][]any{}, places: map[int][]int{}, listed: map[int]int{}}
 	for i := range operands {
 		if err := b.take(&operands[i]); err != nil {
 			return nil, err
@@ -57,6 +57,8 @@ type binder struct {
 	sig    *task.Signature
 	memory [][]task.Buffer // by slot
 	passed map[int][]any   // by slot
+	places map[int][]int   // by slot whose tensors may be absent: the places of those that are there
+	listed map[int]int     // by slot: how many tensors its list has, with absent ones
 }
 
 func (b *binder) fail(slot int, want, got string) error {
@@ -89,10 +91,16 @@ func (b *binder) take(x *Operand) error {
 	if role != task.RoleInput && role != task.RoleWeight && role != task.RoleOutput {
 		return b.fail(x.Slot, "a tensor for an input, a weight or an output", "one for a slot of role "+role.String())
 	}
+	at := b.listed[x.Slot]
+	b.listed[x.Slot]++
+	if b.o.Slots[x.Slot].Gaps && x.Bytes == nil && x.Elements == 0 && len(x.Tensor.Shape) == 0 {
+		return nil // left out
+	}
 	if slices.ContainsFunc(x.Tensor.Shape, func(n int) bool { return n < 0 }) || shape.Prod(x.Tensor.Shape) != x.Elements {
 		return b.fail(x.Slot, fmt.Sprintf("as many elements as shape %v has", x.Tensor.Shape), fmt.Sprint(x.Elements))
 	}
 	b.memory[x.Slot] = append(b.memory[x.Slot], task.Buffer{Operand: x.Tensor, Bytes: x.Bytes, Mode: tensor.Store})
+	b.places[x.Slot] = append(b.places[x.Slot], at)
 	return nil
 }
 
@@ -143,6 +151,12 @@ func (b *binder) resolve(attrs task.Attrs) (*task.Resolution, error) {
 	given := task.NoneGiven(b.o)
 	given.Pass(b.passed)
 	for i, s := range b.o.Slots {
+		if places := task.Gaps(b.places[i]); places != nil {
+			if given.Places == nil {
+				given.Places = map[int][]int{}
+			}
+			given.Places[i] = places
+		}
 		if s.Role != task.RoleInput && !s.Provided {
 			if s.OnRequest {
 				given.Requested[i] = len(b.memory[i])

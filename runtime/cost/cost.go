@@ -127,7 +127,7 @@ func given(n *graph.Node) string {
 	g := n.Resolved.Given()
 	var b strings.Builder
 	for i := range n.Op.Slots {
-		fmt.Fprintf(&b, "%v%v%#v;", g.Operands[i], g.Requested[i], n.Passed(i))
+		fmt.Fprintf(&b, "%v%v%v%#v;", g.Operands[i], g.Places[i], g.Requested[i], n.Passed(i))
 	}
 	return b.String()
 }

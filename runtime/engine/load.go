@@ -386,6 +386,14 @@ func (in *Instance) resolve(c *plan.Call) (*Call, error) {
 			given.Requested[s]++
 		}
 	}
+	for name, places := range c.Places {
+		if s := operator.SlotNamed(name); s >= 0 {
+			if given.Places == nil {
+				given.Places = map[int][]int{}
+			}
+			given.Places[s] = places
+		}
+	}
 	for name, n := range c.Values {
 		if s := operator.SlotNamed(name); s >= 0 {
 			given.Values[s] = n

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -85,6 +86,11 @@ func checkNames(c *plan.Call, sig *task.Signature) error {
 	}
 	for name := range c.Wholes {
 		note(name)
+	}
+	for name, places := range c.Places {
+		if note(name); err == nil && len(places) == 0 {
+			err = misfit(sig, name, "the places of tensors", "none")
+		}
 	}
 	for name := range c.Passed {
 		if note(name); err != nil {
@@ -272,7 +278,7 @@ func (in *Instance) checkStateCall(s *plan.State, c *plan.Call, kind task.Kind) 
 // same types and shapes.
 func sameUse(a, b *plan.Call) bool {
 	if a.Node != b.Node || a.Operator != b.Operator || !bytes.Equal(a.Attrs, b.Attrs) || !slices.Equal(a.Types, b.Types) ||
-		!slices.Equal(a.Requested, b.Requested) || len(a.Given) != len(b.Given) {
+		!slices.Equal(a.Requested, b.Requested) || len(a.Given) != len(b.Given) || !maps.EqualFunc(a.Places, b.Places, slices.Equal) {
 		return false
 	}
 	for name, list := range a.Given {

@@ -30,6 +30,9 @@ func (x *index) match(n, m *graph.Node, rule *task.Fusion) (*pair, error) {
 	for _, s := range rule.Share {
 		slot := q.other[s.Other]
 		shared[slot] = true
+		if m.Resolved.Given().Places[slot] != nil || n.Resolved.Given().Places[s.Own] != nil {
+			return nil, nil // which is no single tensor
+		}
 		ours, theirs := n.Tensors(s.Own), m.Tensors(slot)
 		switch {
 		case len(theirs) != 1:

@@ -311,6 +311,19 @@ func (n *Node) Tensors(slot int) []Tensor {
 	return n.slots[slot]
 }
 
+// Placed returns a list with tensors at places, and absent ones between them. Without places, it is the
+// tensors.
+func Placed(tensors []Tensor, places []int) []Tensor {
+	if len(places) == 0 || len(places) != len(tensors) {
+		return tensors
+	}
+	out := make([]Tensor, places[len(places)-1]+1)
+	for i, at := range places {
+		out[at] = tensors[i]
+	}
+	return out
+}
+
 func first(ts []Tensor) Tensor {
 	if len(ts) == 0 {
 		return Tensor{}

@@ -109,8 +109,9 @@ func (in *Insertion[S]) Ask(slot S, n int) *Insertion[S] {
 	return in
 }
 
-// Bind binds an input slot to a tensor, or a variadic slot to several. If a required tensor is the zero
-// Tensor because of an earlier error, the node fails without a further error.
+// Bind binds an input slot to a tensor, or a variadic slot to several. In a list whose tensors may be absent,
+// the zero Tensor stands for an absent one, and those at the end of the list change nothing. If a required
+// tensor is the zero Tensor because of an earlier error, the node fails without a further error.
 func (in *Insertion[S]) Bind(slot S, tensors ...Tensor) *Insertion[S] {
 	in.in.bind(int(slot), tensors)
 	return in
@@ -134,11 +135,14 @@ type insertion struct {
 	attrs task.Attrs
 	opts  options
 	given [][]Tensor
-	wants []int // counts of optional outputs
-	args  map[int][]any
-	skip  int
-	bad   bool
-	errs  []error
+	// places holds, by slot, the places of the given tensors in lists in which others may be absent.
+	places map[int][]int
+	listed map[int]int // by slot: how many tensors were given, with absent ones
+	wants  []int       // counts of optional outputs
+	args   map[int][]any
+	skip   int
+	bad    bool
+	errs   []error
 }
 
 // begin initializes the insertion. Errors carry the source line skip calls above the caller.
@@ -184,15 +188,23 @@ func (in *insertion) bind(slot int, tensors []Tensor) {
 		in.fail("an input", in.op.SlotName(slot))
 		return
 	}
-	for _, t := range tensors {
+	gaps := in.op.Slots[slot].Gaps && len(in.g.errs) == 0 // an error makes zero tensors, which are not left out
+	first, places := in.listed[slot], in.places[slot]
+	for k, t := range tensors {
 		switch {
 		case t.Valid() && in.g.has(t):
-			in.given[slot] = append(in.given[slot], t)
+			in.given[slot], places = append(in.given[slot], t), append(places, first+k)
 		case t.Valid():
 			in.fail("tensors of the node's graph", t.String()+" of another")
-		case !in.op.Slots[slot].Optional:
+		case !in.op.Slots[slot].Optional && !gaps:
 			in.bad = true
 		}
+	}
+	if gaps {
+		if in.places == nil {
+			in.places, in.listed = map[int][]int{}, map[int]int{}
+		}
+		in.places[slot], in.listed[slot] = places, first+len(tensors)
 	}
 }
 
@@ -263,6 +275,14 @@ func (in *insertion) passes() task.Given {
 		known.Operands, known.Values = append(known.Operands, nil), append(known.Values, 0)
 	}
 	given := task.Given{Operands: known.Operands[:len(in.given)], Requested: in.wants, Values: known.Values[:len(in.given)]}
+	for slot, places := range in.places {
+		if places = task.Gaps(places); places != nil {
+			if given.Places == nil {
+				given.Places = map[int][]int{}
+			}
+			given.Places[slot] = places
+		}
+	}
 	for i, ts := range in.given {
 		given.Operands[i], given.Values[i] = given.Operands[i][:0], 0
 		for _, t := range ts {

@@ -22,6 +22,14 @@ func (n *Node) change(c *Node, tensors map[int][]Tensor, request ...int) (*Node,
 	given := task.NoneGiven(&n.Op.Operator)
 	given.Pass(n.passed)
 	copy(given.Requested, n.Resolved.Given().Requested)
+	for slot, places := range n.Resolved.Given().Places {
+		if ts, changed := tensors[slot]; !changed || len(ts) == len(places) {
+			if given.Places == nil {
+				given.Places = map[int][]int{}
+			}
+			given.Places[slot] = places
+		}
+	}
 	for _, slot := range request {
 		given.Requested[slot] = 1
 	}

@@ -40,6 +40,9 @@ func useOf(n *graph.Node) (*applied, error) {
 		return nil, &NotSaved{n.Op.Name, n.Name, err.Error()}
 	}
 	for slot := range n.Op.Slots {
+		if n.Resolved.Given().Places[slot] != nil {
+			return nil, &NotSaved{n.Op.Name, n.Name, "single tensors of " + n.Op.Slots[slot].Name + " are absent"}
+		}
 		for _, t := range n.Tensors(slot) {
 			if t.Valid() {
 				a.slots[slot] = append(a.slots[slot], operandOf(t))

@@ -356,6 +356,9 @@ func (x *use) bindInput(i int) ([]graph.Option, []func(*graph.Insertion[int]), e
 	var last *value
 	for _, v := range list {
 		if v == nil {
+			if x.operator().Slots[slot].Gaps {
+				tensors = append(tensors, graph.Tensor{})
+			}
 			continue
 		}
 		v, err := x.adapt(v, o, false)
@@ -369,7 +372,7 @@ func (x *use) bindInput(i int) ([]graph.Option, []func(*graph.Insertion[int]), e
 		}
 		tensors = append(tensors, t)
 	}
-	if len(tensors) == 0 {
+	if last == nil {
 		return nil, nil, nil
 	}
 	switch s := &x.operator().Slots[slot]; {

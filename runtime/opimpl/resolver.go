@@ -85,6 +85,8 @@ func (r *resolver) begin(o *task.Operator, given task.Given, dims any) bool {
 		switch {
 		case s.Variadic && (len(ops) < s.Min || len(ops) > s.Max):
 			r.fail(i, whole, arity(s), fmt.Sprint(len(ops)))
+		case given.Places[i] != nil:
+			r.checkPlaces(i, given.Places[i])
 		case !s.Variadic && len(ops) == 0 && !s.Optional:
 			r.fail(i, 0, "a tensor", "none")
 		case !s.Variadic && len(ops) > 1:
@@ -92,6 +94,29 @@ func (r *resolver) begin(o *task.Operator, given task.Given, dims any) bool {
 		}
 	}
 	return r.err == nil
+}
+
+// checkPlaces checks the places of a slot's tensors in a list in which others are absent.
+func (r *resolver) checkPlaces(slot int, places []int) {
+	s, n := &r.op.Slots[slot], len(r.res.Slots[slot])
+	if !s.Gaps {
+		r.fail(slot, whole, "a list of tensors of which none is absent", fmt.Sprintf("tensors at the places %v", places))
+		return
+	}
+	last := -1
+	for _, at := range places {
+		if at <= last {
+			r.fail(slot, whole, "places that ascend from 0 or more", fmt.Sprint(places))
+			return
+		}
+		last = at
+	}
+	switch most := min(s.Max, maxTensors); {
+	case len(places) != n || task.Gaps(places) == nil:
+		r.fail(slot, whole, fmt.Sprintf("the places of %d tensors in a list in which others are absent", n), fmt.Sprint(places))
+	case last >= most:
+		r.fail(slot, whole, fmt.Sprintf("a list of at most %d tensors", most), fmt.Sprint(last+1))
+	}
 }
 
 // checkRequest checks how many tensors of an output the caller asks for.
@@ -170,6 +195,8 @@ func (r *resolver) len(slot int) int {
 	}
 	return len(r.res.Slots[slot])
 }
+
+func (r *resolver) places(slot int) []int { return r.res.Inputs.PlacesOf(slot) }
 
 func (r *resolver) requested(slot int) bool { return r.res.Inputs.Requested[slot] > 0 }
 

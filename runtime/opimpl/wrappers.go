@@ -21,6 +21,9 @@ func (r *Resolver[S]) Has(slot S) bool { return r.has(int(slot)) }
 // Len returns how many tensors a slot has, or how many values the caller passes for an argument.
 func (r *Resolver[S]) Len(slot S) int { return r.len(int(slot)) }
 
+// Places returns the places of a slot's tensors in the list that the caller passes.
+func (r *Resolver[S]) Places(slot S) []int { return r.places(int(slot)) }
+
 // Requested reports whether the caller requests an output.
 func (r *Resolver[S]) Requested(slot S) bool { return r.requested(int(slot)) }
 

@@ -119,6 +119,8 @@ type Call struct {
 	// Values says how many values the caller of the node passes for arguments, by slot name. They may be
 	// those of other tasks.
 	Values map[string]int `json:"values,omitempty"`
+	// Places lists, by slot name, the places of the given tensors in a list of which others are absent.
+	Places map[string][]int `json:"places,omitempty"`
 	// Seed is the seed of the call's random numbers; 0 if the task takes none.
 	Seed int `json:"seed,omitempty"`
 	// Passed lists the values of each argument that the caller passes, by slot name.

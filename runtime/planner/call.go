@@ -70,6 +70,12 @@ func describe(c *plan.Call, n *graph.Node, sig *task.Signature) error {
 		for range given.Requested[i] {
 			c.Requested = append(c.Requested, op.Slots[i].Name)
 		}
+		if places := given.Places[i]; places != nil {
+			if c.Places == nil {
+				c.Places = map[string][]int{}
+			}
+			c.Places[op.Slots[i].Name] = places
+		}
 		if given.Values[i] > 0 {
 			if c.Values == nil {
 				c.Values = map[string]int{}

@@ -2,6 +2,7 @@ package task
 
 import (
 	"encoding/binary"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -63,7 +64,7 @@ func hashable(attrs Attrs) bool {
 
 // clone returns a copy of a Given. Operands keep their shapes, which nothing changes.
 func (g Given) clone() Given {
-	c := Given{make([][]Operand, len(g.Operands)), slices.Clone(g.Requested), slices.Clone(g.Values)}
+	c := Given{make([][]Operand, len(g.Operands)), slices.Clone(g.Requested), slices.Clone(g.Values), maps.Clone(g.Places)}
 	for i, list := range g.Operands {
 		c.Operands[i] = slices.Clone(list)
 	}
@@ -74,6 +75,9 @@ func (g Given) clone() Given {
 func (g Given) append(key []byte) []byte {
 	for i, list := range g.Operands {
 		key = appendExtents(key, []int{len(list), g.Requested[i], g.Values[i]})
+		if places := g.Places[i]; places != nil {
+			key = appendExtents(append(key, 'p'), places)
+		}
 		for _, o := range list {
 			key = append(key, byte(o.Type))
 			key = appendExtents(key, o.Shape)

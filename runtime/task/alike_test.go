@@ -24,7 +24,7 @@ func TestResolutions(t *testing.T) {
 	other := *o
 	negative := math.Copysign(0, -1)
 	var r Resolutions
-	given := Given{[][]Operand{{{dtype.F32, []int{2, 3}}}, nil}, []int{0, 1}, []int{0, 0}}
+	given := Given{[][]Operand{{{dtype.F32, []int{2, 3}}}, nil}, []int{0, 1}, []int{0, 0}, nil}
 	resolve := func(o *Operator, attrs Attrs, given Given) *Resolution {
 		t.Helper()
 		res, err := r.Resolve(o, attrs, given)
@@ -49,21 +49,23 @@ func TestResolutions(t *testing.T) {
 		attrs    Attrs
 		given    Given
 	}{
-		{&other, numbers{x: 0}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}}},
-		{o, numbers{x: negative}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}}},
-		{o, numbers{x: 1}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}}},
-		{o, numbers{list: [2]float64{0, 1}}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}}},
-		{o, numbers{list: [2]float64{negative, 1}}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}}},
-		{o, numbers{x: math.NaN()}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}}},
-		{o, numbers{x: math.NaN()}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}}},
-		{o, []int{1}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}}},
-		{o, nil, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}}},
-		{o, numbers{}, Given{tensor(dtype.F64, 2, 3), []int{0, 1}, []int{0, 0}}},
-		{o, numbers{}, Given{tensor(dtype.F32, 3, 2), []int{0, 1}, []int{0, 0}}},
-		{o, numbers{}, Given{tensor(dtype.F32, 2), []int{0, 1}, []int{0, 0}}},
-		{o, numbers{}, Given{tensor(dtype.F32, 2, 3), []int{0, 2}, []int{0, 0}}},
-		{o, numbers{}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 3}}},
-		{o, numbers{}, Given{[][]Operand{nil, {{dtype.F32, []int{2, 3}}}}, []int{0, 1}, []int{0, 0}}},
+		{&other, numbers{x: 0}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, nil}},
+		{o, numbers{x: negative}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, nil}},
+		{o, numbers{x: 1}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, nil}},
+		{o, numbers{list: [2]float64{0, 1}}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, nil}},
+		{o, numbers{list: [2]float64{negative, 1}}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, nil}},
+		{o, numbers{x: math.NaN()}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, nil}},
+		{o, numbers{x: math.NaN()}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, nil}},
+		{o, []int{1}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, nil}},
+		{o, nil, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, nil}},
+		{o, numbers{}, Given{tensor(dtype.F64, 2, 3), []int{0, 1}, []int{0, 0}, nil}},
+		{o, numbers{}, Given{tensor(dtype.F32, 3, 2), []int{0, 1}, []int{0, 0}, nil}},
+		{o, numbers{}, Given{tensor(dtype.F32, 2), []int{0, 1}, []int{0, 0}, nil}},
+		{o, numbers{}, Given{tensor(dtype.F32, 2, 3), []int{0, 2}, []int{0, 0}, nil}},
+		{o, numbers{}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 3}, nil}},
+		{o, numbers{}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, map[int][]int{0: {1}}}},
+		{o, numbers{}, Given{tensor(dtype.F32, 2, 3), []int{0, 1}, []int{0, 0}, map[int][]int{0: {2}}}},
+		{o, numbers{}, Given{[][]Operand{nil, {{dtype.F32, []int{2, 3}}}}, []int{0, 1}, []int{0, 0}, nil}},
 	} {
 		if res := resolve(tt.operator, tt.attrs, tt.given); seen[res] {
 			t.Errorf("case %d shares the resolution of another use", i)
@@ -72,7 +74,7 @@ func TestResolutions(t *testing.T) {
 		}
 	}
 	var none *Resolutions
-	if res, err := none.Resolve(o, numbers{}, Given{make([][]Operand, 2), make([]int, 2), make([]int, 2)}); err != nil || seen[res] {
+	if res, err := none.Resolve(o, numbers{}, Given{make([][]Operand, 2), make([]int, 2), make([]int, 2), nil}); err != nil || seen[res] {
 		t.Errorf("nil keeps a resolution, or %v", err)
 	}
 }

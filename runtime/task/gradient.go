@@ -193,6 +193,12 @@ func resolveGradient(g *Operator, attrs Attrs, given Given) (*Resolution, error)
 			own.Values[from.Slot] = given.Values[i]
 		case role == RoleInput && !from.Grad && other.Role == RoleInput:
 			own.Operands[from.Slot] = given.Operands[i]
+			if places := given.Places[i]; places != nil {
+				if own.Places == nil {
+					own.Places = map[int][]int{}
+				}
+				own.Places[from.Slot] = places
+			}
 		case role == RoleInput && from.Grad && other.OnRequest:
 			own.Requested[from.Slot] = len(given.Operands[i])
 		case role == RoleInput && from.Grad && other.Provided:

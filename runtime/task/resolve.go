@@ -91,11 +91,38 @@ type Given struct {
 	Requested []int
 	// Values holds, by slot, the number of values that the caller passes for an argument; 0 for other slots.
 	Values []int
+	// Places holds, by slot, the places of the operands in the list that the caller passes, in which others
+	// are absent. It has no list for a slot if none is absent in front of one that is there, and is nil if
+	// that holds for all slots.
+	Places map[int][]int
+}
+
+// PlacesOf returns the places of a slot's operands in the list that the caller passes.
+func (g Given) PlacesOf(slot int) []int {
+	if list, ok := g.Places[slot]; ok {
+		return slices.Clone(list)
+	}
+	list := make([]int, len(g.Operands[slot]))
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// Gaps returns the places to note for a slot whose tensors have them: nil if none is absent in front of
+// another.
+func Gaps(places []int) []int {
+	for i, at := range places {
+		if at != i {
+			return places
+		}
+	}
+	return nil
 }
 
 // NoneGiven returns a Given for o in which every slot is left out.
 func NoneGiven(o *Operator) Given {
-	return Given{make([][]Operand, len(o.Slots)), make([]int, len(o.Slots)), make([]int, len(o.Slots))}
+	return Given{Operands: make([][]Operand, len(o.Slots)), Requested: make([]int, len(o.Slots)), Values: make([]int, len(o.Slots))}
 }
 
 // Pass notes how many values the caller passes for each argument. passed holds the values by slot.

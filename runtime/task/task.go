@@ -103,6 +103,7 @@ type Slot struct {
 	OnRequest bool   `json:"on_request,omitempty"` // an output that is made only if the caller requests it; for a variadic slot, the caller requests a number of tensors
 	Provided  bool   `json:"provided,omitempty"`   // an output whose shape the caller states, as for an initializer
 	Variadic  bool   `json:"variadic,omitempty"`   // holds Min to Max tensors rather than one
+	Gaps      bool   `json:"gaps,omitempty"`       // single tensors of a variadic slot may be absent
 	Min       int    `json:"min,omitempty"`
 	Max       int    `json:"max,omitempty"`
 	Trainable bool   `json:"trainable,omitempty"`  // its tensor gets a gradient
@@ -242,6 +243,8 @@ type TypeVar struct {
 type Example struct {
 	Attrs  string           `json:"attrs"`  // JSON
 	Shapes map[string][]int `json:"shapes"` // per input slot; a variadic slot's are numbered name.0, name.1, ...
+	// Places holds, by slot, the places of these tensors in a list in which others are absent.
+	Places map[string][]int `json:"places,omitempty"`
 	// Counts holds the requested numbers of tensors of outputs for which the caller chooses the number.
 	Counts map[string]int `json:"counts,omitempty"`
 	// Args holds, as a JSON object, a list of values for each argument that the caller passes; "" if there

@@ -95,6 +95,9 @@ func (w *writer) param(p param) {
 	switch {
 	case kind == "Tensor":
 		w.input(name, p, list, optional)
+	case kind == "Tensor?" && list && !optional && !p.changed:
+		w.means("a list of optional tensors is a variadic input with gaps")
+		w.slots = append(w.slots, fmt.Sprintf(`%s = { role = "input", type = "T", variadic = { optional = true }, shape = ["%s[i]..."] }`, name, strings.ToUpper(name[:1])+name[1:]))
 	case kind == "Device":
 		w.means("a device is that of the graph")
 	case kind == "Generator":

@@ -343,7 +343,7 @@ func (b *builder) alike() error {
 			m := c.nodes[i]
 			for slot := range n.Op.Slots {
 				x, y := n.Tensors(slot), m.Tensors(slot)
-				if len(x) != len(y) {
+				if len(x) != len(y) || !slices.Equal(n.Resolved.Given().Places[slot], m.Resolved.Given().Places[slot]) {
 					return b.refuse(first, i, "the number of its tensors depends on the extents of inputs")
 				}
 				for j := range x {

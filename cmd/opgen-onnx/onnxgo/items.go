@@ -504,9 +504,13 @@ func (w *writer) parameter(i int, p parameter) ([]piece, error) {
 	}
 	w.imports[graphPackage] = true
 	out := []piece{say("[]graph.Tensor{")}
-	for k, t := range tensors {
+	for k, t := range graph.Placed(tensors, n.Resolved.Given().Places[p.slot]) {
 		if k > 0 {
 			out = append(out, say(", "))
+		}
+		if !t.Valid() {
+			out = append(out, say("{}"))
+			continue
 		}
 		out = append(out, w.values[t])
 	}

@@ -43,6 +43,7 @@ func New(n *graph.Node, backward bool) (*Program, error) {
 	}
 	var wrt []graph.Tensor
 	for i := range n.Op.Slots {
+		var list []graph.Tensor
 		for k, o := range given.Operands[i] {
 			name := n.Op.Slots[i].Name
 			if n.Op.Slots[i].Variadic {
@@ -55,7 +56,10 @@ func New(n *graph.Node, backward bool) (*Program, error) {
 			if n.Op.Slots[i].Trainable && o.Type.IsFloat() {
 				wrt = append(wrt, t)
 			}
-			in.Bind(i, t)
+			list = append(list, t)
+		}
+		if list != nil {
+			in.Bind(i, graph.Placed(list, given.Places[i])...)
 		}
 	}
 	node := in.Node()

@@ -139,7 +139,7 @@ func (c *call) fits(got *plan.Call) bool {
 	for i := range c.sig.Operator.Slots {
 		name := c.sig.Operator.Slots[i].Name
 		if !slices.EqualFunc(got.Given[name], given.Operands[i], same) || times(got.Requested, name) != given.Requested[i] ||
-			got.Values[name] != given.Values[i] {
+			got.Values[name] != given.Values[i] || !slices.Equal(got.Places[name], given.Places[i]) {
 			return false
 		}
 		if wholes := c.inv.Node.Wholes(); !slices.EqualFunc(got.Wholes[name], at(wholes, i), partition.Partition.Equal) {

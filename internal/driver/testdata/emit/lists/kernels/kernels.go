@@ -2,8 +2,12 @@
 package kernels
 
 import (
+	"fmt"
+
+	"example.com/lists/generated/pick"
 	"example.com/lists/generated/stack"
 	"example.com/lists/generated/weigh"
+	"example.com/lists/shapes"
 
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/op"
@@ -66,4 +70,78 @@ func (Stack) Forward(_ *op.Ctx, a *stack.Forward, _ op.Range) error {
 		}
 	}
 	return nil
+}
+
+// Pick is the kernel of pick.
+type Pick[T dtype.Float] struct{}
+
+// Forward copies the elements that the numbers pick.
+func (Pick[T]) Forward(_ *op.Ctx, a *pick.Forward[T], r op.Range) error {
+	p := picking(a.Dims, a.Places)
+	for i := r.Lo; i < r.Hi; i++ {
+		at, err := p.at(i, func(k, n int) int64 { return a.Indices[k].At(n) })
+		if err != nil {
+			return err
+		}
+		a.Output.Set(i, a.Input.At(at))
+	}
+	return nil
+}
+
+// Backward adds the gradients of what was picked.
+func (Pick[T]) Backward(_ *op.Ctx, a *pick.Backward[T], _ op.Range) error {
+	p := picking(a.Dims, a.Places)
+	for i := range a.GradOutput.Len() {
+		at, err := p.at(i, func(k, n int) int64 { return a.Indices[k].At(n) })
+		if err != nil {
+			return err
+		}
+		a.GradInput.Add(at, a.GradOutput.At(i))
+	}
+	return nil
+}
+
+// picked finds the elements that a task picks.
+type picked struct {
+	d      pick.Dims
+	places []int
+	layout shapes.Layout
+}
+
+func picking(d pick.Dims, places []int) picked {
+	l, _ := shapes.Picking(d.X, d.I, places) // whose error the shape has had
+	return picked{d, places, l}
+}
+
+// at returns the element of the input that is element i of the output. number returns element n of tensor k
+// of the numbers.
+func (p picked) at(i int, number func(k, n int) int64) (int, error) {
+	index := make([]int, len(p.d.Y))
+	for d := len(index) - 1; d >= 0; d-- {
+		index[d], i = i%p.d.Y[d], i/p.d.Y[d]
+	}
+	common := index[p.layout.At : p.layout.At+len(p.layout.Common)]
+	rest := append(index[:p.layout.At:p.layout.At], index[p.layout.At+len(common):]...)
+	out, k := 0, 0
+	for d, extent := range p.d.X {
+		at := 0
+		if k < len(p.places) && p.places[k] == d {
+			n, own := 0, p.d.I[k]
+			for e, m := range own {
+				n *= m
+				if m > 1 {
+					n += common[len(common)-len(own)+e]
+				}
+			}
+			at = int(number(k, n))
+			if at < 0 || at >= extent {
+				return 0, fmt.Errorf("want numbers below %d along dimension %d, got %d", extent, d, at)
+			}
+			k++
+		} else {
+			at, rest = rest[0], rest[1:]
+		}
+		out = out*extent + at
+	}
+	return out, nil
 }

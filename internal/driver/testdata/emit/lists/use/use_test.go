@@ -10,6 +10,7 @@ import (
 
 	"example.com/lists/generated/catalogue"
 	"example.com/lists/generated/limit"
+	"example.com/lists/generated/pick"
 	"example.com/lists/generated/stack"
 	"example.com/lists/generated/weigh"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/opgen/opgen/runtime/engine"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
+	"github.com/opgen/opgen/runtime/plan/validate"
 	"github.com/opgen/opgen/runtime/planner"
 	"github.com/opgen/opgen/runtime/task"
 )
@@ -152,6 +154,145 @@ func TestStack(t *testing.T) {
 	}
 	for _, o := range out {
 		expect(t, in, o, 10, 20, 5, 30, 40, 6)
+	}
+}
+
+// TestPick picks along some dimensions, with tensors of a list that are absent, and compares elements and
+// gradients with those of NumPy for x = arange(24).reshape(2, 3, 4).
+func TestPick(t *testing.T) {
+	x24 := make([]float64, 24)
+	for i := range x24 {
+		x24[i] = float64(i)
+	}
+	type given struct {
+		shape  []int
+		values []int64
+	}
+	for _, c := range []struct {
+		indices []*given // nil: absent
+		shape   []int
+		want    []float64
+	}{
+		// x[:, [2, 0]]
+		{[]*given{nil, {[]int{2}, []int64{2, 0}}}, []int{2, 2, 4}, []float64{8, 9, 10, 11, 0, 1, 2, 3, 20, 21, 22, 23, 12, 13, 14, 15}},
+		// x[:, [2, 0, 2], [1, 3, 1]], whose numbers belong to neighbors
+		{[]*given{nil, {[]int{3}, []int64{2, 0, 2}}, {[]int{3}, []int64{1, 3, 1}}}, []int{2, 3}, []float64{9, 3, 9, 21, 15, 21}},
+		// x[[1, 0], :, [3, 1]], whose dimension comes first
+		{[]*given{{[]int{2}, []int64{1, 0}}, nil, {[]int{2}, []int64{3, 1}}}, []int{2, 3}, []float64{15, 19, 23, 1, 5, 9}},
+		// x[[[0], [1]], :, [3, 1]]
+		{[]*given{{[]int{2, 1}, []int64{0, 1}}, nil, {[]int{2}, []int64{3, 1}}}, []int{2, 2, 3}, []float64{3, 7, 11, 1, 5, 9, 15, 19, 23, 13, 17, 21}},
+		// x[:, :, 2], and one more that is absent
+		{[]*given{nil, nil, {nil, []int64{2}}, nil}, []int{2, 3}, []float64{2, 6, 10, 14, 18, 22}},
+		// x[:, :], which is x
+		{[]*given{nil, nil}, []int{2, 3, 4}, x24},
+	} {
+		g := graph.New(1)
+		x := g.Input("x", dtype.F64, 2, 3, 4)
+		var list []graph.Tensor
+		for _, of := range c.indices {
+			var n graph.Tensor
+			if of != nil {
+				n = g.Input(fmt.Sprintf("n%d", len(list)), dtype.I64, of.shape...)
+			}
+			list = append(list, n)
+		}
+		y := pick.Apply(g, pick.Defaults(), pick.Input(x), list)
+		if !y.ShapeIs(c.shape) {
+			t.Fatal(y, g.Err())
+		}
+		seed := g.Input("seed", dtype.F64, c.shape...)
+		p, grads, err := graph.Gradients(g, map[graph.Tensor]graph.Tensor{y: seed}, []graph.Tensor{x}, y)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := load(t, p)
+		feed(t, in, x, x24...)
+		gradient, seeds := make([]float64, 24), make([]float64, len(c.want))
+		for i, at := range c.want { // elements are their numbers
+			seeds[i] = float64(i + 1)
+			gradient[int(at)] += seeds[i]
+		}
+		feed(t, in, seed, seeds...)
+		for i, of := range c.indices {
+			if of != nil {
+				if err := engine.Feed(in, list[i].Name(), of.values); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := in.Run(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		expect(t, in, y, c.want...)
+		expect(t, in, grads[x], gradient...)
+	}
+}
+
+// TestPlaces changes the places of tensors in a plan: the verifier or the engine refuses what does not fit,
+// and a plan with other places is that of another program.
+func TestPlaces(t *testing.T) {
+	program := func(indices ...bool) *graph.Program {
+		g := graph.New(1)
+		x, n := g.Input("x", dtype.F64, 2, 2), g.Input("n", dtype.I64, 2)
+		list := make([]graph.Tensor, len(indices))
+		for i := range indices {
+			if indices[i] {
+				list[i] = n
+			}
+		}
+		p, err := graph.Inference(g, pick.Apply(g, pick.Defaults(), pick.Input(x), list))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	var registry task.Registry
+	if err := catalogue.Register(&registry); err != nil {
+		t.Fatal(err)
+	}
+	e := engine.New(&registry, cpu.New(cpu.Config{Workers: 1}), engine.Config{})
+	t.Cleanup(func() { e.Close() })
+	p := program(false, true)
+	for _, c := range []struct {
+		places map[string][]int
+		want   string // of the engine's error
+	}{
+		{map[string][]int{"indices": {1}}, ""},
+		{map[string][]int{"indices": {2}}, "want numbers along 2 dimensions at most, got some along dimension 2"},
+		{map[string][]int{"indices": {8}}, "want a list of at most 8 tensors, got 9"},
+		{map[string][]int{"indices": {-1}}, "want places that ascend from 0 or more, got [-1]"},
+		{map[string][]int{"indices": {0}}, "want the places of 1 tensors in a list in which others are absent, got [0]"},
+		{map[string][]int{"indices": {1, 3}}, "want the places of 1 tensors in a list in which others are absent, got [1 3]"},
+		{map[string][]int{"indices": {}}, "want the places of tensors, got none"},
+		{map[string][]int{"input": {1}}, "want a list of tensors of which none is absent, got tensors at the places [1]"},
+		{map[string][]int{"other": {1}}, "slot other"},
+		{nil, ""}, // along the first dimension, whose shapes fit
+	} {
+		pl, err := planner.Build(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if places := pl.Calls[0].Places; len(places) != 1 || !slices.Equal(places["indices"], []int{1}) {
+			t.Fatal(places)
+		}
+		pl.Calls[0].Places = c.places
+		in, err := e.Load(pl)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%v: error %v, want %q", c.places, err, c.want)
+		}
+		if err == nil {
+			in.Close()
+		}
+		if same := c.places != nil && slices.Equal(c.places["indices"], []int{1}); (validate.Plan(pl, p) == nil) != same {
+			t.Errorf("%v: validate gives %v", c.places, validate.Plan(pl, p))
+		}
+	}
+	first, err := planner.Build(program(true, false))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Calls[0].Places != nil {
+		t.Errorf("a list that ends with absent tensors has places %v", first.Calls[0].Places)
 	}
 }
 
