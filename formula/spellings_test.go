@@ -121,7 +121,7 @@ var spellings = []struct {
 		"t[n, k] = 0.1 * x[n, k]\ny[n, k] = t[n, k] + 0.9 * (y[n, k - 1] else 0)",
 		"y[n, k] = sum(k' in 0 .. k + 1: 0.1 * 0.9^(k - k') * x[n, k'])",
 	}},
-	{"average of neighbors", [5]int{305, 372, 130, 372, 306}, [5]string{
+	{"average of neighbors", [5]int{130, 130, 130, 130, 130}, [5]string{
 		"y[n, k] = mean(k' in k - 1 .. k + 2: x[n, k'])",
 		"y[n, k] = sum(k' in k - 1 .. k + 2: x[n, k']) / (min(k + 2, K) - max(k - 1, 0))",
 		"y[n, k] = ((x[n, k - 1] else 0) + x[n, k] + (x[n, k + 1] else 0)) / (1 + (k > 0 ? 1 : 0) + (k < K - 1 ? 1 : 0))",

@@ -202,6 +202,11 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	m := n.Map(settled)
+	if m.Op == term.Subtract && m.Kind == term.Integer {
+		if f := Linear(m); f.Constant() && f.Base < Farthest && f.Base > -Farthest {
+			return term.Number(f.Base)
+		}
+	}
 	if m.Op == term.Reduce && m.Reduction.Guard != nil {
 		if holds, known := m.Reduction.Guard.Truth(); known && !holds && !m.Reduction.IsOrder() {
 			return nothing(m)

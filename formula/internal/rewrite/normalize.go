@@ -242,7 +242,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 		parts = residues(n)
 	}
 	for _, d := range parts {
-		d.Value = edged(z.counted(d.Value))
+		d.Value = written(edged(z.counted(d.Value)))
 		for _, piece := range Pieces(d) {
 			if piece.Add {
 				piece = consecutiveLast(piece)
@@ -253,15 +253,6 @@ func (z *normalizer) statement(s *program.Statement) error {
 		}
 	}
 	return nil
-}
-
-// counted rewrites reductions over sliding windows to constant ranges with guards, and eliminates indices
-// with one value.
-func (z *normalizer) counted(n *term.Term) *term.Term {
-	if w, found := windows(n); found {
-		return settled(z.single(w))
-	}
-	return n
 }
 
 // consecutiveLast makes an index with stride 1 the innermost loop of a scatter, if there is one. The order

@@ -175,11 +175,80 @@ func Pieces(s *Statement) []*Statement {
 }
 
 // cutsOf returns the ends of the pieces of index v, from 0 to its extent. It returns nil if there is only one
-// piece, or too many.
+// piece. Of too many, the longest one stays, and what is on both of its sides.
 func cutsOf(s *Statement, v *term.Variable) []int {
 	var at []int
 	s.Walk(func(x *term.Term) { at = append(at, changes(x, v)...) })
-	return ends(at, Extent(v), maxPieces)
+	if givesOnce(s) {
+		if s.Value.Op != term.Element {
+			Reads(s.Value, func(r *term.Read) { at = append(at, leaves(r, v)...) })
+		}
+		s.Walk(func(x *term.Term) {
+			if x.Op == term.Reduce && x.Kind != term.Boolean && bordered(x.Reduction) && x.Reduction.Body.Op != term.Multiply {
+				x.Reduction.Guard.Walk(func(c *term.Term) { at = append(at, settles(c, v, x.Reduction.Vars)...) })
+			}
+		})
+	}
+	n := Extent(v)
+	if all := ends(slices.Clone(at), n, len(at)+1); len(all) > maxPieces+1 {
+		from := 0
+		for i := range len(all) - 1 {
+			if all[i+1]-all[i] > all[from+1]-all[from] {
+				from = i
+			}
+		}
+		if all[from+1]-all[from] < n/2 {
+			return nil
+		}
+		at = []int{all[from], all[from+1]}
+	}
+	return ends(at, n, maxPieces)
+}
+
+// leaves returns the values of index v at which a load that another value may replace leaves its tensor or
+// enters it.
+func leaves(r *term.Read, v *term.Variable) (at []int) {
+	if r.Else == nil {
+		return nil
+	}
+	a := AccessOf(r)
+	for _, d := range a.Open {
+		if f := a.Idx[d]; f.alone(v) && f.Vars[0].Factor > 0 {
+			at = append(at, -f.Base, a.Ext[d]-f.Base)
+		} else if f.alone(v) {
+			at = append(at, f.Base+1, f.Base+1-a.Ext[d])
+		}
+	}
+	return at
+}
+
+// settles returns the values of index v between which comparison x of v with reduced indices is not the same
+// for all values of these.
+func settles(x *term.Term, v *term.Variable, reduced []*term.Variable) []int {
+	if x.Op != term.Less && x.Op != term.AtMost || x.Args[0].Kind != term.Integer || x.Args[1].Kind != term.Integer {
+		return nil
+	}
+	f := differenceOf(x.Args[0], x.Args[1])
+	sign := f.Factor(v)
+	if len(f.Rest) > 0 || sign != 1 && sign != -1 {
+		return nil
+	}
+	for _, m := range f.Vars {
+		if m.Of != v && !slices.Contains(reduced, m.Of) {
+			return nil
+		}
+	}
+	rest := f.Plus(Form{Vars: []Multiple{{v, sign}}}, -1).Bounds()
+	if !rest.Known || 2*(rest.Hi-rest.Lo) > Extent(v) {
+		return nil
+	}
+	if x.Op == term.Less { // f < 0 is f + 1 <= 0
+		rest.Lo, rest.Hi = rest.Lo+1, rest.Hi+1
+	}
+	if sign > 0 { // holds for all up to -Hi, and for none beyond -Lo
+		return []int{-rest.Hi + 1, -rest.Lo + 1}
+	}
+	return []int{rest.Lo, rest.Hi}
 }
 
 // ends returns the sorted ends of pieces of a range of n values that is cut at some of them, from 0 to n. It
@@ -195,9 +264,10 @@ func ends(at []int, n, most int) []int {
 	return at
 }
 
-// changes returns the values of index v at which comparison x changes, if it depends on no other index.
+// changes returns the values of index v at which comparison x, or the operand that an extreme takes, changes, if it depends on no other index.
 func changes(x *term.Term, v *term.Variable) []int {
-	if x.Op != term.Less && x.Op != term.AtMost && x.Op != term.Equal && x.Op != term.Unequal ||
+	extreme := x.Op == term.Apply && x.Kind == term.Integer && x.Func.Has(term.Extreme) // an end of a window, or a subscript at a border
+	if x.Op != term.Less && x.Op != term.AtMost && x.Op != term.Equal && x.Op != term.Unequal && !extreme ||
 		x.Args[0].Kind != term.Integer || x.Args[1].Kind != term.Integer {
 		return nil
 	}
@@ -207,6 +277,8 @@ func changes(x *term.Term, v *term.Variable) []int {
 	}
 	zero := -f.Base * f.Vars[0].Factor // both sides are equal here
 	switch {
+	case extreme:
+		return []int{zero}
 	case x.Op == term.Equal || x.Op == term.Unequal:
 		return []int{zero, zero + 1}
 	case (x.Op == term.Less) == (f.Vars[0].Factor > 0):

@@ -54,6 +54,10 @@ const mostRange = 1 << 24
 // window might lie outside of the range.
 const mostInWindow = 16
 
+// mostWritten is the maximum number of elements of a window that are written one after the other, and
+// mostTested that of those of which one is looked for that is within all borders.
+const mostWritten, mostTested = 8, 256
+
 // leastShared is the minimum number of iterations that share a place for which the place is computed before
 // them, leastPlaces the minimum number of places that are computed less, and leastSteps the minimum number of
 // operations of what else is.
