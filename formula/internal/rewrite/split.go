@@ -184,7 +184,7 @@ func cutsOf(s *Statement, v *term.Variable) []int {
 			Reads(s.Value, func(r *term.Read) { at = append(at, leaves(r, v)...) })
 		}
 		s.Walk(func(x *term.Term) {
-			if x.Op == term.Reduce && x.Kind != term.Boolean && bordered(x.Reduction) && x.Reduction.Body.Op != term.Multiply {
+			if x.Op == term.Reduce && x.Kind != term.Boolean && bordered(x.Reduction) && (x.Reduction.Body == nil || x.Reduction.Body.Op != term.Multiply) {
 				x.Reduction.Guard.Walk(func(c *term.Term) { at = append(at, settles(c, v, x.Reduction.Vars)...) })
 			}
 		})

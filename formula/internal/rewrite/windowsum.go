@@ -49,8 +49,11 @@ func averages(n *term.Term) *term.Term {
 // bordered reports whether a reduction goes over constant ranges but for what a condition on indices
 // excludes, as that on the elements beyond a border does.
 func bordered(r *term.Reduction) bool {
-	return constantRanges(r) && r.Guard != nil && fixed(r.Guard) && !Fails(r.Guard)
+	return constantRanges(r) && !r.Guard.Reduces() && !DividesByZero(r.Guard) && slices.ContainsFunc(term.Conjuncts(r.Guard), onIndices)
 }
+
+// onIndices reports whether a condition depends on indices alone.
+func onIndices(c *term.Term) bool { return fixed(c) && !Fails(c) }
 
 // padded reports whether a reduction goes over constant ranges, and reads elements beyond the border of a
 // tensor, where others take their places.
