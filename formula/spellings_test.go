@@ -215,7 +215,7 @@ var spellings = []struct {
 		"u[n, k] = x[n, k] / sqrt(sum(k': x[n, k'] * x[n, k']) / K + 0.001)\ny[n, k] = u[n, k] * w[n, k] * sigmoid(w[n, k])",
 		"silu(v) = v * sigmoid(v)\ny[n, k] = silu(w[n, k]) * x[n, k] * (mean(k': x[n, k']^2) + 0.001)^(-0.5)",
 	}},
-	{"moving maximum", [5]int{130, 150, 130, 130, 300}, [5]string{
+	{"moving maximum", [5]int{134, 200, 134, 130, 400}, [5]string{
 		"y[n, k] = max(k' in k - 1 .. k + 2: x[n, k'])",
 		"y[n, k] = max(max(x[n, max(k - 1, 0)], x[n, k]), x[n, min(k + 1, K - 1)])",
 		"y[n, k] = max(k' if k' >= k - 1 && k' <= k + 1: x[n, k'])",

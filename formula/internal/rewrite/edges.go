@@ -95,8 +95,16 @@ func edgesOf(r *term.Reduction, v *term.Variable) (at []int) {
 	}
 	visit := func(x *term.Term) {
 		at = append(at, changes(x, v)...)
-		if x.Op == term.Element {
-			at = append(at, leaves(x.Read, v)...)
+		if x.Op != term.Element || x.Read.Else == nil {
+			return
+		}
+		a := AccessOf(x.Read)
+		for _, d := range a.Open {
+			if f := a.Idx[d]; f.alone(v) && f.Vars[0].Factor > 0 {
+				at = append(at, -f.Base, a.Ext[d]-f.Base)
+			} else if f.alone(v) {
+				at = append(at, f.Base+1, f.Base+1-a.Ext[d])
+			}
 		}
 	}
 	r.Guard.Walk(visit)

@@ -179,10 +179,7 @@ func Pieces(s *Statement) []*Statement {
 func cutsOf(s *Statement, v *term.Variable) []int {
 	var at []int
 	s.Walk(func(x *term.Term) { at = append(at, changes(x, v)...) })
-	if givesOnce(s) {
-		if s.Value.Op != term.Element {
-			Reads(s.Value, func(r *term.Read) { at = append(at, leaves(r, v)...) })
-		}
+	if givesOnce(s) && Extent(v) >= Shortest {
 		s.Walk(func(x *term.Term) {
 			if x.Op == term.Reduce && x.Kind != term.Boolean && bordered(x.Reduction) && (x.Reduction.Body == nil || x.Reduction.Body.Op != term.Multiply) {
 				x.Reduction.Guard.Walk(func(c *term.Term) { at = append(at, settles(c, v, x.Reduction.Vars)...) })
@@ -203,23 +200,6 @@ func cutsOf(s *Statement, v *term.Variable) []int {
 		at = []int{all[from], all[from+1]}
 	}
 	return ends(at, n, maxPieces)
-}
-
-// leaves returns the values of index v at which a load that another value may replace leaves its tensor or
-// enters it.
-func leaves(r *term.Read, v *term.Variable) (at []int) {
-	if r.Else == nil {
-		return nil
-	}
-	a := AccessOf(r)
-	for _, d := range a.Open {
-		if f := a.Idx[d]; f.alone(v) && f.Vars[0].Factor > 0 {
-			at = append(at, -f.Base, a.Ext[d]-f.Base)
-		} else if f.alone(v) {
-			at = append(at, f.Base+1, f.Base+1-a.Ext[d])
-		}
-	}
-	return at
 }
 
 // settles returns the values of index v between which comparison x of v with reduced indices is not the same
@@ -278,6 +258,9 @@ func changes(x *term.Term, v *term.Variable) []int {
 	zero := -f.Base * f.Vars[0].Factor // both sides are equal here
 	switch {
 	case extreme:
+		if Extent(v) < Shortest {
+			return nil
+		}
 		return []int{zero}
 	case x.Op == term.Equal || x.Op == term.Unequal:
 		return []int{zero, zero + 1}

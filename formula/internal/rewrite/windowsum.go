@@ -36,7 +36,7 @@ func averages(n *term.Term) *term.Term {
 		return m
 	}
 	sum := Windowed(m.Reduction)
-	if sum == m.Reduction || !bordered(sum) || !hasElement(sum) {
+	if sum == m.Reduction || !bordered(sum) || !cuttable(sum) || !hasElement(sum) {
 		return m
 	}
 	count := *sum
@@ -52,14 +52,39 @@ func bordered(r *term.Reduction) bool {
 	return constantRanges(r) && !r.Guard.Reduces() && !DividesByZero(r.Guard) && slices.ContainsFunc(term.Conjuncts(r.Guard), onIndices)
 }
 
+// cuttable reports whether pieces of the indices around a reduction decide its conditions on indices.
+func cuttable(r *term.Reduction) bool {
+	return !slices.ContainsFunc(term.Conjuncts(r.Guard), func(c *term.Term) bool {
+		if !onIndices(c) {
+			return false
+		}
+		if c.Op != term.Less && c.Op != term.AtMost || c.Args[0].Kind != term.Integer || c.Args[1].Kind != term.Integer {
+			return true
+		}
+		return !slides(differenceOf(c.Args[0], c.Args[1]), r.Vars)
+	})
+}
+
+// slides reports whether a form has one index besides reduced ones, which is not scaled, and of which more
+// than borders are left.
+func slides(f Form, reduced []*term.Variable) bool {
+	around := slices.DeleteFunc(slices.Clone(f.Vars), func(m Multiple) bool { return slices.Contains(reduced, m.Of) })
+	return len(f.Rest) == 0 && len(around) == 1 && (around[0].Factor == 1 || around[0].Factor == -1) && Extent(around[0].Of) >= Shortest
+}
+
 // onIndices reports whether a condition depends on indices alone.
 func onIndices(c *term.Term) bool { return fixed(c) && !Fails(c) }
 
-// padded reports whether a reduction goes over constant ranges, and reads elements beyond the border of a
-// tensor, where others take their places.
+// padded reports whether a reduction goes over a window of constant size, and reads elements beyond the
+// border of a tensor, where others take their places.
 func padded(r *term.Reduction) bool {
 	found := false
-	r.Body.Walk(func(n *term.Term) { found = found || n.Op == term.Element && n.Read.Else != nil })
+	Reads(r.Body, func(e *term.Read) {
+		a := AccessOf(e)
+		found = found || e.Else != nil && slices.ContainsFunc(a.Open, func(d int) bool {
+			return e.Idx[d].UsesAny(r.Vars) && slides(a.Idx[d], r.Vars)
+		})
+	})
 	return found && constantRanges(r) && r.Guard == nil
 }
 
@@ -111,7 +136,7 @@ func written(n *term.Term) *term.Term {
 	}
 	r := n.Reduction
 	op, function := term.JoinOf(r.Kind)
-	if r.IsOrder() || op == term.Constant || n.Kind == term.Boolean || n.Kind == term.Integer && r.Kind != reduction.Sum || !bordered(r) && !padded(r) || r.Body.Reduces() || DividesByZero(r.Body) {
+	if r.IsOrder() || op == term.Constant || n.Kind == term.Boolean || n.Kind == term.Integer && r.Kind != reduction.Sum || !(bordered(r) && cuttable(r)) && !padded(r) || r.Body.Op == term.Multiply || r.Body.Reduces() || DividesByZero(r.Body) {
 		return n
 	}
 	var out *term.Term
