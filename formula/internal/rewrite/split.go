@@ -246,7 +246,8 @@ func ends(at []int, n, most int) []int {
 
 // changes returns the values of index v at which comparison x, or the operand that an extreme takes, changes, if it depends on no other index.
 func changes(x *term.Term, v *term.Variable) []int {
-	extreme := x.Op == term.Apply && x.Kind == term.Integer && x.Func.Has(term.Extreme) // an end of a window, or a subscript at a border
+	// An extreme is an end of a window, or a subscript that is kept within its tensor.
+	extreme := x.Op == term.Apply && x.Kind == term.Integer && x.Func.Has(term.Extreme)
 	if x.Op != term.Less && x.Op != term.AtMost && x.Op != term.Equal && x.Op != term.Unequal && !extreme ||
 		x.Args[0].Kind != term.Integer || x.Args[1].Kind != term.Integer {
 		return nil
