@@ -244,7 +244,7 @@ func ends(at []int, n, most int) []int {
 	return at
 }
 
-// changes returns the values of index v at which comparison x, or the operand that an extreme takes, changes, if it depends on no other index.
+// changes returns the values of index v at which a comparison or an extreme x changes, if it uses v alone.
 func changes(x *term.Term, v *term.Variable) []int {
 	// An extreme is an end of a window, or a subscript that is kept within its tensor.
 	extreme := x.Op == term.Apply && x.Kind == term.Integer && x.Func.Has(term.Extreme)
