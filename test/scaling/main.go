@@ -1,5 +1,6 @@
 // Command scaling trains a network of equal layers on ranks of MPI, or by itself, and prints the median time
-// of a step. peer.py does the same with torch.distributed and its backend gloo.
+// of a step. peer.py does the same with torch.distributed and its backend gloo. With -hops, it runs a chain of
+// tasks that go from rank to rank, as starpu/chain.c does, and prints the median time of a task.
 package main
 
 import (
@@ -24,7 +25,7 @@ import (
 )
 
 // options says what is trained, and how often.
-type options struct{ width, layers, batch, devices, steps int }
+type options struct{ width, layers, batch, devices, steps, hops int }
 
 func main() {
 	log.SetFlags(0)
@@ -34,13 +35,18 @@ func main() {
 	flag.IntVar(&o.batch, "batch", 64, "samples of a step, of all ranks together")
 	flag.IntVar(&o.devices, "devices", 1, "parts of the batch, a multiple of the ranks")
 	flag.IntVar(&o.steps, "steps", 50, "steps that are measured")
+	flag.IntVar(&o.hops, "hops", 0, "run a chain of so many tasks on -width elements instead")
 	ranked := flag.Bool("mpi", false, "run as a rank of MPI")
 	flag.Parse()
 	var opts []opgen.Option
 	if *ranked {
 		opts = append(opts, opgen.MPI(mpi.Config{}))
 	}
-	if err := o.train(os.Stdout, opts...); err != nil {
+	run := o.train
+	if o.hops > 0 {
+		run = o.pass
+	}
+	if err := run(os.Stdout, opts...); err != nil {
 		log.Fatal(err)
 	}
 }
