@@ -249,7 +249,7 @@ edits:
 	$(GO) test ./internal/workspace -count 1 -timeout 30m -run '^TestEdits$$' -edits $(EDITS) -seed $(SEED)
 
 # tutorial does docs/tutorial.md in an empty module, with a release that a folder serves as a module proxy, and prints the processor
-# time that its commands take. It fails above two minutes. The build cache is that of the machine: with an empty one, what the tutorial
+# time that its commands take. The build cache is that of the machine: with an empty one, what the tutorial
 # uses is compiled first, which takes about half a minute more.
 tutorial:
 	$(GO) test ./docs -count 1 -v -run '^TestTutorial$$' -proxy
