@@ -407,13 +407,8 @@ func (f *formula) perTensor() {
 		}
 	}
 	for _, sl := range f.s.Slots {
-		if sl.Variadic == nil || f.ranges["i"] != nil {
-			continue
-		}
-		for _, n := range sl.Shape {
-			if strings.Contains(strings.ReplaceAll(n, " ", ""), "[i]") {
-				f.ranges["i"] = below(f.countOf(sl))
-			}
+		if f.ranges["i"] == nil && sl.differs() {
+			f.ranges["i"] = below(f.countOf(sl))
 		}
 	}
 }

@@ -205,7 +205,7 @@ func TestProofs(t *testing.T) {
 		{"sum(x[:n], x[n:]: list[x])", true},
 		{"sum(x[:n], x[pad:]: list[x])", false},
 		{"sum(keep(x, axes): list[x])", false},
-		{"sum(i, p: pieces[i][p])", true},
+		{"sum(i, p: pieces[i][p])", false},                        // a statement is computed for each tensor i by itself
 		{"sum(j < count(pieces), p < P[j]: pieces[j][p])", false}, // p is the index of P[i]
 		{"sum(j < count(pieces), r < P[j]: pieces[j][r])", true},
 		{"sum(j < count(pieces), r < P[j] + 1: pieces[j][r])", false},

@@ -55,7 +55,58 @@ func (f *formula) checkStatement(s *expr.Statement) *expr.Error {
 	if err := f.noGradients(s, targets); err != nil {
 		return err
 	}
-	return f.rightSide(s, targets, fr)
+	if err := f.rightSide(s, targets, fr); err != nil {
+		return err
+	}
+	return f.oneTensor(s, targets)
+}
+
+// oneTensor checks a statement that reads tensors of different extents by their number i, as x[i][n, c] does
+// where c ranges over C[i]. It is computed for each tensor by itself, so no reduction goes over i, and it
+// defines elements of a slot, whose places are known for each tensor.
+func (f *formula) oneTensor(s *expr.Statement, targets []*tensor) *expr.Error {
+	var read *expr.Read
+	expr.Walk(s.X, func(n expr.Node) {
+		r, ok := n.(*expr.Read)
+		if !ok || read != nil || len(r.Groups) != 2 || len(r.Groups[0]) != 1 {
+			return
+		}
+		if t := f.tensors[r.Name]; t != nil && t.slot != nil && t.slot.differs() {
+			if id, ok := r.Groups[0][0].(*expr.Ident); ok && id.Name == "i" {
+				read = r
+			}
+		}
+	})
+	if read == nil {
+		return nil
+	}
+	hint := "name the number and the indices otherwise: j < count(" + read.Name + ")"
+	if each := f.tensors[read.Name].slot.Each; len(each) > 0 {
+		hint += ", with a range such as m < " + each[0] + "[j]"
+	}
+	var err *expr.Error
+	expr.Walk(s.X, func(n expr.Node) {
+		r, ok := n.(*expr.Reduce)
+		if !ok || err != nil {
+			return
+		}
+		for _, b := range r.Binders {
+			if binderName(b) == "i" {
+				err = failf(b, expr.BadFormula, "i is the number of one tensor of %s, whose extents differ, so a reduction cannot go over it", read.Name)
+				err.Hint = hint
+			}
+		}
+	})
+	if err == nil && targets[0].slot == nil {
+		err = failf(s.Targets[0], expr.BadFormula, "%s is no slot, so its elements cannot come from tensors of %s, whose extents differ, one after the other", targets[0].name, read.Name)
+		err.Hint = hint
+	}
+	return err
+}
+
+// differs reports whether the tensors of a slot have extents of their own, such as C[i].
+func (s *Slot) differs() bool {
+	return s.Variadic != nil && slices.ContainsFunc(s.Shape, func(e string) bool { return strings.Contains(strings.ReplaceAll(e, " ", ""), "[i]") })
 }
 
 // leftSide checks a statement without its right side: when, for and the targets. It returns the scope for the

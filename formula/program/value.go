@@ -482,7 +482,6 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 	if !ok {
 		return value{}, fmt.Errorf("%s is read, and is not there", n.Name)
 	}
-	items := n.Groups[len(n.Groups)-1]
 	r := &term.Read{Tensor: id, Count: 1, Text: b.nameOf(id, n.Name)}
 	if sl != nil && sl.Variadic {
 		if len(n.Groups) != 2 || len(n.Groups[0]) != 1 {
@@ -497,6 +496,8 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 				return value{}, fmt.Errorf("%s has no tensor %d", n.Name, i)
 			}
 			r.Tensor += i
+		} else if sl.listed && !n.Old {
+			return b.oneOf(n, which, id, len(sl.Tensors), sc)
 		} else {
 			r.Which, r.Count = which, len(sl.Tensors)
 		}
@@ -509,20 +510,44 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 		}
 		r.Tensor = b.before(r.Tensor)
 	}
-	if err := b.indexOf(r, items, sc); err != nil {
-		return value{}, err
+	x, err := b.element(n, r, sc)
+	return value{node: x}, err
+}
+
+// oneOf lowers a read of one of several tensors, whose number depends on indices, where each has extents of
+// its own: the choice between reads of each.
+func (b *builder) oneOf(n *expr.Read, which *term.Term, id, count int, sc *scope) (value, error) {
+	var out *term.Term
+	for k := count - 1; k >= 0; k-- {
+		x, err := b.element(n, &term.Read{Tensor: id + k, Count: 1, Text: b.nameOf(id, n.Name)}, sc)
+		if err != nil {
+			return value{}, err
+		}
+		if out == nil {
+			out = x
+			continue
+		}
+		out = term.Chosen(term.Compare(term.Equal, which, term.Number(k)), x, out)
+	}
+	return value{node: out}, nil
+}
+
+// element lowers the subscripts of a read of tensor r, and what takes the place of elements outside of it.
+func (b *builder) element(n *expr.Read, r *term.Read, sc *scope) (*term.Term, error) {
+	if err := b.indexOf(r, n.Groups[len(n.Groups)-1], sc); err != nil {
+		return nil, err
 	}
 	kind := b.program.Tensors[r.Tensor].Kind
 	if n.Else != nil {
 		var err error
 		if r.Else, err = b.eval(n.Else, sc.under(), false); err != nil {
-			return value{}, err
+			return nil, err
 		}
 		if r.Else.Kind != kind { // integers and real numbers meet as real numbers
 			kind = term.Real
 		}
 	}
-	return value{node: b.paired(&term.Term{Op: term.Element, Kind: kind, Read: r})}, nil
+	return b.paired(&term.Term{Op: term.Element, Kind: kind, Read: r}), nil
 }
 
 // indexOf lowers the subscripts of an element: one for each dimension, or a flat index behind #.

@@ -53,6 +53,7 @@ var checkedBy = map[string]string{
 	"Call.Seed":        "Load: 0 if the task draws nothing; validate",
 	"Call.Passed":      "Load: slots, types and numbers; validate",
 	"Call.Added":       "verify: their form; Load: the tensors; validate",
+	"Call.Places":      "Load: the slots and their numbers; validate: Resolve",
 	"Call.Wholes":      "Load: slots; validate",
 	"Call.WorkerBytes": "Load: what the call needs",
 	"Call.Params":      "verify: roots; Load: numbers, types and shapes",

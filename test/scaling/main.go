@@ -1,6 +1,6 @@
 // Command scaling trains a network of equal layers on ranks of MPI, or by itself, and prints the median time
-// of a step. peer.py does the same with torch.distributed and its backend gloo. With -hops, it runs a chain of
-// tasks that go from rank to rank, as starpu/chain.c does, and prints the median time of a task.
+// of a step. peer.py does the same with torch.distributed and its backend gloo. With -hops, it runs a chain
+// of tasks that go from rank to rank, as starpu/chain.c does, and prints the median time of a task.
 package main
 
 import (
