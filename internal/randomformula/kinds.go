@@ -510,6 +510,26 @@ var kinds = []kind{
 		"t0[k] = #w ; y0[n, k] = x[n, k] * cos(t0[k] * #p) #s #o * sin(t0[k] * #p)",
 		"t0[] = 1000000.3 * rate ; y0[n, k] = x[n, k] * cos(t0[] * (n + 1)) #s #o * sin(t0[] * #w)",
 	}},
+	// Windows that borders cut, which are written out or divided into pieces where an index is long.
+	{name: "borders", once: [][2]string{
+		{"#k", "max(0, k - 1) .. min(K, k + 2) | k - 1 .. k + 2 | k - 2 .. k + 3 | k .. k + 2 | k - 5 .. k + 6 | max(0, k - 9) .. k + 1 | max(0, k - 1) .. k + 1 | k - size .. k + size"},
+		{"#n", "max(0, n - 1) .. min(N, n + 2) | n - 1 .. n + 2 | n .. n + 3 | n - 2 .. n + 1"},
+		{"#x", "x[n, k'] | x[n, k'] | tanh(x[n, k']) | x[n, k'] - w[n, k] | abs(x[n, k'] - x[n, k]) | x[n, k']^2 | x[n, k'] * v[k'] | k' * x[n, k']"},
+		{"#e", "0 | 0 | 0.5 | u[n] | limit[]"},
+	}, texts: []string{
+		"y0[n, k] = $red(k' in #k {| if mask[n, k'] | if k' != k | if x[n, k'] > 0.37}: {#x})",
+		"y0[n, k] = {sum | max}(k' in #k: {#x}) / count(k' in #k)",
+		"y0[n, k] = sum(k' in #k: {#x}) / sum(k' in #k: {2 + v[k']^2 | 1})",
+		"y0[n, k] = {mean | max | sum}(n' in #n, k' in #k: {x[n', k'] | x[n', k'] * w[n, k] | abs(x[n', k'])})",
+		"y0[n, k] = $red({a < 2 | a < 3 | a < 7 | a < 12}: (x[n, k + a - {1 | 2 | 3}] else {#e}) {| * (a + 1) | - x[n, k]})",
+		"y0[n, k] = {sum | max | mean}(a < 3, b < {2 | 3}: (x[n + b - 1, k + a - 1] else {#e}))",
+		"y0[n, k] = x[n, max(k - {1 | 2}, 0)] {* | - | +} x[n, min(k + {1 | 3}, K - 1)]",
+		"y0[n, k] = {x[n, min(max(k - 2, 0), K - 1)] | (k > 0 && k < K - 1 ? x[n, k - 1] - x[n, k + 1] : x[n, k])} * v[k]",
+		"t0[n, k] = {mean | max | variance}(k' in #k: {#x}) ; y0[n, k] = x[n, k] - t0[n, k] ; y1[n] = {sum | max}(k: t0[n, k])",
+		"at0[n, k] = count(k' in #k {| if x[n, k'] > x[n, k] | if mask[n, k']}) ; y0[n] = u[n]",
+		"at0[n, k] = $arg(k' in #k: {#x}) ; y0[n, k] = (x[n, at0[n, k]] else 0)",
+		"is0[n, k] = {any | all}(k' in #k: x[n, k'] {> | <=} x[n, k]) ; y0[n] = u[n]",
+	}},
 }
 
 // The last kind has the texts of all others. It is added here since it is drawn from the others.
