@@ -29,7 +29,7 @@ func Conform(ctx context.Context, cases []*conform.Case, double bool, devices in
 			return nil, err
 		}
 		l = &loaded{session: s, program: apart(p, devices-1)}
-		if l.opgen, err = s.Load(ctx, l.program); err != nil {
+		if l.running, err = s.Load(ctx, l.program); err != nil {
 			s.Close()
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func apart(p *graph.Program, device int) *graph.Program {
 type loaded struct {
 	session   *opgen.Session
 	program   *graph.Program
-	opgen     *opgen.Program
+	running   *opgen.Program
 	values    map[string]opgen.Value // of the next run
 	elsewhere bool                   // whether a tensor that was fetched is on another rank
 }
@@ -127,7 +127,7 @@ func (l *loaded) Run(ctx context.Context) error {
 			delete(l.values, name) // variables keep their values, inputs need one in every run
 		}
 	}
-	return l.opgen.Run(ctx, values...)
+	return l.running.Run(ctx, values...)
 }
 
 // FetchBytes returns a result. What is on another rank is 0.
@@ -136,11 +136,11 @@ func (l *loaded) FetchBytes(name string) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("want a result, got %s", name)
 	}
-	if _, err := l.opgen.Shape(t); err != nil {
+	if _, err := l.running.Shape(t); err != nil {
 		l.elsewhere = true
 		return make([]byte, t.Operand().Bytes()), nil
 	}
-	return fetched(l.opgen, t)
+	return fetched(l.running, t)
 }
 
 // Shape returns the shape of a result.
@@ -149,7 +149,7 @@ func (l *loaded) Shape(name string) ([]int, error) {
 	if l.elsewhere {
 		return t.Shape(), nil
 	}
-	return l.opgen.Shape(t)
+	return l.running.Shape(t)
 }
 
 // value returns a value for a tensor, from the bytes of its elements.
