@@ -27,7 +27,7 @@ func TestRunCommand(t *testing.T) {
 	} {
 		var out, errs bytes.Buffer
 		status := run(tt.args, &out, &errs)
-		said := regexp.MustCompile(`after [0-9.]+m?s([;,])`).ReplaceAllString(out.String()+"|"+errs.String(), "after 0s$1") // a busy machine is slow
+		said := regexp.MustCompile(`after [0-9.hms]+([;,])`).ReplaceAllString(out.String()+"|"+errs.String(), "after 0s$1") // a busy machine is slow
 		if status != tt.status || said != tt.said {
 			t.Errorf("%s: status %d, and it printed\n%s|%s", strings.Join(tt.args, " "), status, &out, &errs)
 		}

@@ -123,7 +123,7 @@ func unsupportedf(format string, args ...any) error {
 	return unsupported{fmt.Errorf(format, args...)}
 }
 
-// Run runs a case. The content of a case cannot make it panic.
+// Run runs a case, which it does not change. The content of a case cannot make it panic.
 func (r *Runner) Run(ctx context.Context, c *Case) *Result {
 	res := &Result{Case: c}
 	computed, err := r.run(ctx, c)
@@ -551,8 +551,10 @@ func (x *execution) optimizer(ctx context.Context) (map[string]safetensors.Tenso
 	if len(grads) == 0 {
 		return nil, unsupportedf("the case has no in.grad_0")
 	}
-	x.c.Tensors["in.grad"] = x.c.Tensors[grads[0]]
-	defer delete(x.c.Tensors, "in.grad")
+	c := *x.c // the caller's case is not changed: others may run it at the same time
+	c.Tensors = maps.Clone(c.Tensors)
+	c.Tensors["in.grad"] = c.Tensors[grads[0]]
+	x.c = &c
 	if err := x.build(grads...); err != nil {
 		return nil, err
 	}
