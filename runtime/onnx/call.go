@@ -126,7 +126,9 @@ func (b *builder) computed(c *call) ([]*value, error) {
 			return outs, nil
 		}
 	}
-	if b.variables != nil && b.inserting == 0 && c.stored == nil && !slices.ContainsFunc(c.inputs, func(v *value) bool { return v != nil && !v.constant() }) {
+	open := func(v *value) bool { return v != nil && !v.constant() }
+	graph := func(a *onnxpb.AttributeProto) bool { return a.GetG() != nil } // it may read what a run knows only
+	if b.variables != nil && b.inserting == 0 && c.stored == nil && !slices.ContainsFunc(c.inputs, open) && !slices.ContainsFunc(c.node.GetAttribute(), graph) {
 		l := &later{call: c, row: rowOf(c)}
 		if l.row > maxRow {
 			return nil, c.refused(fmt.Sprintf("want at most %d nodes of constants behind each other", maxRow), nil)

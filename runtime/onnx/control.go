@@ -211,15 +211,59 @@ func (b *builder) loop(c *call) ([]*value, error) {
 	return b.stacked(c, carried, collected, nil, nil)
 }
 
-// scan inserts the body of a scan for each element of its inputs along their axes.
+// scan inserts the body of a scan for each element of its inputs along their axes. Before version 9, the
+// inputs have a batch, of which each example is scanned by itself.
 func (b *builder) scan(c *call) ([]*value, error) {
-	if c.version < 9 {
-		return nil, errors.New("want version 9 or later of the operator, whose inputs have no batch of their own")
-	}
 	g, err := b.body(c, "body")
 	if err != nil {
 		return nil, err
 	}
+	if c.version >= 9 {
+		return b.scanned(c, g)
+	}
+	if c.input(0) != nil || len(c.inputs) < 2 || slices.Contains(c.inputs[1:], nil) {
+		return nil, errors.New("want inputs that are scanned, and no lengths of sequences")
+	}
+	var lists [][]*value // by output
+	batch := -1
+	for i, v := range c.inputs[1:] {
+		_, shape, err := b.typeOf(v)
+		if err != nil {
+			return nil, err
+		}
+		if len(shape) == 0 || batch >= 0 && shape[0] != batch || shape[0] > maxTrips {
+			return nil, fmt.Errorf("want inputs of one batch of up to %d, got %v as input %d", maxTrips, shape, i+1)
+		}
+		batch = shape[0]
+	}
+	if batch == 0 {
+		return nil, errors.New("want a batch of at least 1, got 0")
+	}
+	for at := range batch {
+		one := &call{node: c.node, scope: c.scope, domain: c.domain, version: c.version}
+		for _, v := range c.inputs[1:] {
+			part, err := b.insert(c, "Gather", map[string]any{"axis": 0}, v, constant("", integersOf([]int{}, at)))
+			if err != nil {
+				return nil, err
+			}
+			one.inputs = append(one.inputs, part)
+		}
+		outs, err := b.scanned(one, g)
+		if err != nil {
+			return nil, err
+		}
+		if lists == nil {
+			lists = make([][]*value, len(outs))
+		}
+		for i, v := range outs {
+			lists[i] = append(lists[i], v)
+		}
+	}
+	return b.stacked(c, nil, lists, nil, nil)
+}
+
+// scanned inserts the body of a scan of inputs without a batch.
+func (b *builder) scanned(c *call, g *body) ([]*value, error) {
 	count := int(c.attribute("num_scan_inputs").GetI())
 	if count < 1 || count > len(c.inputs) || slices.Contains(c.inputs, nil) {
 		return nil, fmt.Errorf("want 1 to %d inputs that are scanned, got %d", len(c.inputs), count)
@@ -232,6 +276,9 @@ func (b *builder) scan(c *call) ([]*value, error) {
 	lists := map[string][]int64{}
 	for name, n := range map[string]int{"scan_input_axes": count, "scan_input_directions": count, "scan_output_axes": scans, "scan_output_directions": scans} {
 		lists[name] = c.attribute(name).GetInts()
+		if name == "scan_input_directions" && c.version < 9 {
+			lists[name] = c.attribute("directions").GetInts()
+		}
 		if len(lists[name]) != n && len(lists[name]) != 0 {
 			return nil, fmt.Errorf("want %d integers as %s, got %v", n, name, lists[name])
 		}

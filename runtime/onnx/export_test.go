@@ -13,7 +13,7 @@ func ParseFunctions(text string) (defined, used []string, err error) {
 	for _, d := range list {
 		defined = append(defined, d.domain+"."+d.op)
 		for _, s := range d.steps {
-			if s.Op != "" {
+			if s.Op != "" && !d.reads[s.Op] {
 				domain, op := splitName(s.Op)
 				used = append(used, domain+"."+op)
 			}

@@ -362,7 +362,7 @@ func (x *inlined) node(l *mapping.Line) error {
 		}
 		n.Attribute = append(n.Attribute, p)
 	}
-	outs, err := x.b.call(inner)
+	outs, err := x.outputs(inner)
 	if err != nil {
 		return err
 	}
@@ -373,6 +373,19 @@ func (x *inlined) node(l *mapping.Line) error {
 		x.values[name] = outs[k]
 	}
 	return nil
+}
+
+// outputs computes the outputs of a node: of an operator, or of the graph in an attribute.
+func (x *inlined) outputs(inner *call) ([]*value, error) {
+	op := inner.node.GetOpType()
+	if x.c.attribute(op).GetG() == nil {
+		return x.b.call(inner)
+	}
+	g, err := x.b.body(x.c, op)
+	if err != nil {
+		return nil, err
+	}
+	return g.run(x.b, inner.inputs...)
 }
 
 // constant returns the value of an expression as a constant, of the element type that another one names.
@@ -426,7 +439,9 @@ func (x *inlined) lookup(name string) any {
 		if err = x.b.fold.value(v); err == nil {
 			out, err = known(*v.data)
 		}
-	} else if a := x.c.attribute(name); a != nil {
+	} else if a := x.c.attribute(name); a.GetG() != nil {
+		out = a.GetG().GetName()
+	} else if a != nil {
 		out, err = attribute(a)
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package onnx
 import (
 	"cmp"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,8 +18,11 @@ import (
 
 // Network is a model in a graph.
 type Network struct {
-	// Outputs are the outputs of the model, in its order.
+	// Outputs are the outputs of the model, in its order: of a sequence, each of its tensors.
 	Outputs []graph.Tensor
+	// Counts are the numbers of tensors in Outputs that each output of the model has. An optional value
+	// without an element has none.
+	Counts []int
 	// Variables are the values of the variables that the network reads, by their names: its weights, and what
 	// follows from them.
 	Variables map[string]safetensors.Tensor
@@ -46,6 +50,16 @@ type Option func(*builder)
 // branch depends.
 func Known(input string, value safetensors.Tensor) Option {
 	return func(b *builder) { b.given[input] = &value }
+}
+
+// Sequence sets an input of the model that is a sequence to a list of tensors of the graph.
+func Sequence(input string, tensors ...graph.Tensor) Option {
+	return func(b *builder) { b.lists[input] = tensors }
+}
+
+// Without leaves out an input of the model that is optional.
+func Without(input string) Option {
+	return func(b *builder) { b.without[input] = true }
 }
 
 // Computed names constants that nodes compute in each run, as far as other nodes give them, rather than
@@ -77,34 +91,24 @@ func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...O
 	}
 	taken := 0
 	for _, v := range m.graph.GetInput() {
-		p := port(v)
-		_, small := heldType(onnxpb.TensorProto_DataType(v.GetType().GetTensorType().GetElemType()))
-		t, ok := inputs[p.Name]
-		known := b.given[p.Name]
-		switch {
-		case ok && known != nil:
-			return nil, fmt.Errorf("onnx: input %s: want a tensor or a known value, got both", p.Name)
-		case ok:
-			if p.Type != t.Type() || !fits(p.Extents, t.Shape()) {
-				return nil, fmt.Errorf("onnx: input %s: want a tensor of %v%v, got %v", p.Name, p.Type, p.Extents, t)
-			}
-			s.values[p.Name] = b.bound(t)
-			s.values[p.Name].narrow = small
-		case known != nil:
-			if p.Type != known.Type || !fits(p.Extents, known.Shape) || len(known.Data) != shape.Prod(known.Shape)*known.Type.Size() {
-				return nil, fmt.Errorf("onnx: input %s: want a value of %v%v, got %d bytes of %v%v", p.Name, p.Type, p.Extents, len(known.Data), known.Type, known.Shape)
-			}
-			s.values[p.Name] = constant(p.Name, *known)
-			s.values[p.Name].narrow = small
-		case s.values[p.Name] == nil:
-			return nil, fmt.Errorf("onnx: want a tensor for the input %s, got none", p.Name)
-		default:
-			continue
+		x, err := b.argument(port(v), inputs)
+		if err != nil {
+			return nil, fmt.Errorf("onnx: input %s: %w", v.GetName(), err)
 		}
-		taken++
+		if x != nil {
+			s.values[v.GetName()] = x
+			taken++
+		} else if s.values[v.GetName()] == nil {
+			return nil, fmt.Errorf("onnx: want a tensor for the input %s, got none", v.GetName())
+		}
 	}
-	if taken != len(inputs)+len(b.given) {
-		return nil, fmt.Errorf("onnx: want tensors and values for inputs of the model, got %q and %q", slices.Sorted(maps.Keys(inputs)), slices.Sorted(maps.Keys(b.given)))
+	if taken != len(inputs)+len(b.given)+len(b.lists)+len(b.without) {
+		var names []string
+		for _, list := range [][]string{slices.Collect(maps.Keys(inputs)), slices.Collect(maps.Keys(b.given)), slices.Collect(maps.Keys(b.lists)), slices.Collect(maps.Keys(b.without))} {
+			names = append(names, list...)
+		}
+		slices.Sort(names)
+		return nil, fmt.Errorf("onnx: want tensors and values for inputs of the model, each of them once, got %q", names)
 	}
 	outs, err := b.run(s, m.graph.GetNode(), outputNames(m.graph))
 	if err != nil {
@@ -112,13 +116,80 @@ func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...O
 	}
 	net := &Network{Variables: b.variables, Origins: b.origins}
 	for i, v := range outs {
-		t, err := b.output(v)
-		if err != nil {
-			return nil, fmt.Errorf("onnx: output %s: %w", m.graph.GetOutput()[i].GetName(), err)
+		list := []*value{v}
+		if v.sequence != nil && (v.sequence.other == "" || v.sequence.other == without) {
+			list = v.sequence.values
 		}
-		net.Outputs = append(net.Outputs, t)
+		for _, v := range list {
+			t, err := b.output(v)
+			if err != nil {
+				return nil, fmt.Errorf("onnx: output %s: %w", m.graph.GetOutput()[i].GetName(), err)
+			}
+			net.Outputs = append(net.Outputs, t)
+		}
+		net.Counts = append(net.Counts, len(list))
 	}
 	return net, nil
+}
+
+// argument returns the value that the caller gives for an input of the model; nil for none.
+func (b *builder) argument(p Port, inputs map[string]graph.Tensor) (*value, error) {
+	t, ok := inputs[p.Name]
+	known := b.given[p.Name]
+	list, listed := b.lists[p.Name]
+	n := 0
+	for _, given := range []bool{ok, known != nil, listed, b.without[p.Name]} {
+		if given {
+			n++
+		}
+	}
+	switch {
+	case n == 0:
+		return nil, nil
+	case n > 1:
+		return nil, errors.New("want a tensor, a known value, a list of tensors or none, got more than one of them")
+	case b.without[p.Name] && !p.Optional:
+		return nil, errors.New("want a value, since it is not optional, got none")
+	case b.without[p.Name]:
+		return strange(p.Name, without), nil
+	case p.Sequence != listed:
+		return nil, fmt.Errorf("want %s, got %s", kindOfInput(p.Sequence), kindOfInput(listed))
+	case known != nil:
+		if p.Type != known.Type || !fits(p.Extents, known.Shape) || len(known.Data) != shape.Prod(known.Shape)*known.Type.Size() {
+			return nil, fmt.Errorf("want a value of %v%v, got %d bytes of %v%v", p.Type, p.Extents, len(known.Data), known.Type, known.Shape)
+		}
+		v := constant(p.Name, *known)
+		v.narrow = p.narrow
+		return v, nil
+	}
+	if !listed {
+		list = []graph.Tensor{t}
+	}
+	var values []*value
+	for _, t := range list {
+		if p.Type != t.Type() || !fits(p.Extents, t.Shape()) {
+			return nil, fmt.Errorf("want a tensor of %v%v, got %v", p.Type, p.Extents, t)
+		}
+		v := b.bound(t)
+		v.narrow = p.narrow
+		values = append(values, v)
+	}
+	if !listed {
+		return values[0], nil
+	}
+	outs, err := sequenceOf(values)
+	if err != nil {
+		return nil, err
+	}
+	outs[0].name = p.Name
+	return outs[0], nil
+}
+
+func kindOfInput(sequence bool) string {
+	if sequence {
+		return "a list of tensors"
+	}
+	return "a tensor"
 }
 
 func outputNames(g *onnxpb.GraphProto) (names []string) {
@@ -223,6 +294,8 @@ type builder struct {
 	g       *graph.Graph
 	fold    *folder
 	given   map[string]*safetensors.Tensor
+	lists   map[string][]graph.Tensor
+	without map[string]bool
 	tensors map[*value]graph.Tensor
 	// variables collects the constants that the network reads. It is nil in a graph of constants, where they
 	// are inputs.
@@ -242,7 +315,7 @@ type builder struct {
 }
 
 func newBuilder(f *folder, g *graph.Graph) *builder {
-	return &builder{m: f.m, g: g, fold: f, given: map[string]*safetensors.Tensor{}, tensors: map[*value]graph.Tensor{}, names: map[string]bool{}, origins: map[*graph.Node]Origin{}, computing: map[string]bool{}}
+	return &builder{m: f.m, g: g, fold: f, given: map[string]*safetensors.Tensor{}, lists: map[string][]graph.Tensor{}, without: map[string]bool{}, tensors: map[*value]graph.Tensor{}, names: map[string]bool{}, origins: map[*graph.Node]Origin{}, computing: map[string]bool{}}
 }
 
 // bound returns the value of a tensor of the builder's graph.

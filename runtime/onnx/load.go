@@ -128,13 +128,18 @@ func domain(name string) string {
 // Port is an input or an output of a network.
 type Port struct {
 	Name string
-	// Type is its element type, dtype.Invalid if it is no tensor of a type that opgen knows. Numbers of 8
-	// bits or less for quantized models are held in wider types: floats as F32, integers as I8 or U8.
+	// Type is its element type, dtype.Invalid if there are no tensors of a type that opgen knows. Numbers of
+	// 8 bits or less for quantized models are held in wider types: floats as F32, integers as I8 or U8.
 	Type dtype.Type
-	// Extents are its extents, -1 where the file leaves an extent open; nil if the file states no shape.
+	// Sequence says that it is a list of tensors, and Optional that it may be absent.
+	Sequence, Optional bool
+	// Extents are those of the tensor, or of each tensor of the list. An extent is -1 where the file leaves
+	// it open; Extents is nil if the file states no shape.
 	Extents []int
 	// Symbols are the names of open extents in the file; "" for an extent without a name.
 	Symbols []string
+
+	narrow dtype.Type // the element type in the file, where engines hold it in a wider one
 }
 
 // Inputs returns the inputs that the caller must provide: those that have no value in the file.
@@ -159,11 +164,18 @@ func (m *Model) Outputs() []Port {
 
 func port(v *onnxpb.ValueInfoProto) Port {
 	p := Port{Name: v.GetName()}
-	t := v.GetType().GetTensorType()
+	of := v.GetType()
+	if optional := of.GetOptionalType(); optional != nil {
+		p.Optional, of = true, optional.GetElemType()
+	}
+	if list := of.GetSequenceType(); list != nil {
+		p.Sequence, of = true, list.GetElemType()
+	}
+	t := of.GetTensorType()
 	if t == nil {
 		return p
 	}
-	p.Type, _ = heldType(onnxpb.TensorProto_DataType(t.GetElemType()))
+	p.Type, p.narrow = heldType(onnxpb.TensorProto_DataType(t.GetElemType()))
 	if t.GetShape() == nil {
 		return p
 	}

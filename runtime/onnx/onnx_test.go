@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -133,6 +134,61 @@ func TestEntriesByInputs(t *testing.T) {
 	}
 }
 
+// TestSequencePorts inserts a network with a sequence and an optional value among its inputs, and a sequence
+// as its output.
+func TestSequencePorts(t *testing.T) {
+	t.Parallel()
+	pair := value("", onnxpb.TensorProto_FLOAT, 2).GetType()
+	list := &onnxpb.TypeProto{Value: &onnxpb.TypeProto_SequenceType{SequenceType: &onnxpb.TypeProto_Sequence{ElemType: pair}}}
+	maybe := &onnxpb.TypeProto{Value: &onnxpb.TypeProto_OptionalType{OptionalType: &onnxpb.TypeProto_Optional{ElemType: list}}}
+	body := &onnxpb.GraphProto{Input: []*onnxpb.ValueInfoProto{{Name: proto.String("e")}}, Output: []*onnxpb.ValueInfoProto{{Name: proto.String("r")}}, Node: []*onnxpb.NodeProto{node("Relu", []string{"e"}, []string{"r"})}}
+	graphOf := func(name string) *onnxpb.AttributeProto {
+		return &onnxpb.AttributeProto{Name: &name, Type: onnxpb.AttributeProto_GRAPH.Enum(), G: body}
+	}
+	data, err := proto.Marshal(&onnxpb.ModelProto{OpsetImport: []*onnxpb.OperatorSetIdProto{{Version: proto.Int64(17)}}, Graph: &onnxpb.GraphProto{
+		Input:  []*onnxpb.ValueInfoProto{{Name: proto.String("s"), Type: list}, {Name: proto.String("o"), Type: maybe}, value("x", onnxpb.TensorProto_FLOAT, 2)},
+		Output: []*onnxpb.ValueInfoProto{{Name: proto.String("y"), Type: list}, {Name: proto.String("z"), Type: maybe}},
+		Node:   []*onnxpb.NodeProto{node("SequenceInsert", []string{"s", "x"}, []string{"t"}), node("SequenceMap", []string{"t"}, []string{"y"}, graphOf("body")), node("Identity", []string{"o"}, []string{"z"})}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := onnx.Read(data, target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if in := m.Inputs(); !in[0].Sequence || in[0].Optional || in[0].Type != dtype.F32 || !slices.Equal(in[0].Extents, []int{2}) || !in[1].Sequence || !in[1].Optional || in[2].Sequence || !m.Outputs()[1].Optional {
+		t.Errorf("got the inputs %v", in)
+	}
+	g := graph.New(1)
+	x, u, wide := g.Input("x", dtype.F32, 2), g.Input("u", dtype.F32, 2), g.Input("wide", dtype.F32, 3)
+	known := safetensors.Tensor{Type: dtype.F32, Shape: []int{2}, Data: make([]byte, 8)}
+	given := map[string]graph.Tensor{"x": x}
+	for _, tt := range []struct {
+		inputs map[string]graph.Tensor
+		opts   []onnx.Option
+		counts []int
+		want   string // of the error
+	}{
+		{given, []onnx.Option{onnx.Sequence("s", x, u), onnx.Without("o")}, []int{3, 0}, ""},
+		{given, []onnx.Option{onnx.Sequence("s"), onnx.Sequence("o", u)}, []int{1, 1}, ""},
+		{given, []onnx.Option{onnx.Sequence("s", x)}, nil, "onnx: want a tensor for the input o, got none"},
+		{given, []onnx.Option{onnx.Without("s"), onnx.Without("o")}, nil, "onnx: input s: want a value, since it is not optional, got none"},
+		{given, []onnx.Option{onnx.Sequence("s", x, wide), onnx.Without("o")}, nil, "onnx: input s: want a tensor of f32[2], got wide f32[3]"},
+		{map[string]graph.Tensor{"x": x, "s": u}, []onnx.Option{onnx.Without("o")}, nil, "onnx: input s: want a list of tensors, got a tensor"},
+		{nil, []onnx.Option{onnx.Sequence("s"), onnx.Without("o"), onnx.Sequence("x", x)}, nil, "onnx: input x: want a tensor, got a list of tensors"},
+		{given, []onnx.Option{onnx.Known("s", known), onnx.Without("o")}, nil, "onnx: input s: want a list of tensors, got a tensor"},
+		{given, []onnx.Option{onnx.Sequence("s"), onnx.Sequence("o"), onnx.Without("o")}, nil, "onnx: input o: want a tensor, a known value, a list of tensors or none, got more than one of them"},
+		{given, []onnx.Option{onnx.Sequence("s"), onnx.Without("o"), onnx.Without("p")}, nil, `onnx: want tensors and values for inputs of the model, each of them once, got ["o" "p" "s" "x"]`},
+	} {
+		net, err := m.Insert(g, tt.inputs, tt.opts...)
+		if tt.want == "" && (err != nil || !slices.Equal(net.Counts, tt.counts) || len(net.Outputs) != tt.counts[0]+tt.counts[1]) {
+			t.Errorf("got %v, %v", net, err)
+		} else if tt.want != "" && (err == nil || err.Error() != tt.want) {
+			t.Errorf("got  %v\nwant %s", err, tt.want)
+		}
+	}
+}
+
 // TestBranches takes the branch of a known condition, and needs both of another one.
 func TestBranches(t *testing.T) {
 	t.Parallel()
@@ -220,9 +276,9 @@ func TestInputs(t *testing.T) {
 	g := graph.New(1)
 	bad := g.Input("bad", dtype.F32, 2, 4)
 	for want, inputs := range map[string]map[string]graph.Tensor{
-		"want a tensor for the input x":                                  {},
-		"input x: want a tensor of f32[-1 3], got bad f32[":              {"x": bad},
-		`want tensors and values for inputs of the model, got ["x" "z"]`: {"x": g.Input("x", dtype.F32, 2, 3), "z": bad},
+		"want a tensor for the input x":                                                     {},
+		"input x: want a tensor of f32[-1 3], got bad f32[":                                 {"x": bad},
+		`want tensors and values for inputs of the model, each of them once, got ["x" "z"]`: {"x": g.Input("x", dtype.F32, 2, 3), "z": bad},
 	} {
 		if _, err := m.Insert(g, inputs); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
@@ -236,16 +292,16 @@ func TestInputs(t *testing.T) {
 		input string
 		value safetensors.Tensor
 	}{
-		`want tensors and values for inputs of the model, got [] and ["x" "z"]`: {"z", known},
-		"input x: want a value of f32[-1 3], got 12 bytes of i32[1 3]":          {"x", safetensors.Tensor{Type: dtype.I32, Shape: []int{1, 3}, Data: known.Data}},
-		"input x: want a value of f32[-1 3], got 12 bytes of f32[3]":            {"x", safetensors.Tensor{Type: dtype.F32, Shape: []int{3}, Data: known.Data}},
-		"input x: want a value of f32[-1 3], got 8 bytes of f32[1 3]":           {"x", safetensors.Tensor{Type: dtype.F32, Shape: []int{1, 3}, Data: known.Data[:8]}},
+		`want tensors and values for inputs of the model, each of them once, got ["x" "z"]`: {"z", known},
+		"input x: want a value of f32[-1 3], got 12 bytes of i32[1 3]":                      {"x", safetensors.Tensor{Type: dtype.I32, Shape: []int{1, 3}, Data: known.Data}},
+		"input x: want a value of f32[-1 3], got 12 bytes of f32[3]":                        {"x", safetensors.Tensor{Type: dtype.F32, Shape: []int{3}, Data: known.Data}},
+		"input x: want a value of f32[-1 3], got 8 bytes of f32[1 3]":                       {"x", safetensors.Tensor{Type: dtype.F32, Shape: []int{1, 3}, Data: known.Data[:8]}},
 	} {
 		if _, err := m.Insert(graph.New(1), nil, onnx.Known("x", known), onnx.Known(c.input, c.value)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
-	if _, err := insert(data, onnx.Known("x", known)); err == nil || !strings.Contains(err.Error(), "got both") {
+	if _, err := insert(data, onnx.Known("x", known)); err == nil || !strings.Contains(err.Error(), "got more than one of them") {
 		t.Errorf("got %v", err)
 	}
 	twice := &onnxpb.TensorProto{Name: proto.String("w"), DataType: proto.Int32(1), Dims: []int64{1}, FloatData: []float32{1}}

@@ -52,8 +52,12 @@ func ExampleSave() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(m.Inputs(), m.Outputs())
-	// Output: [{x f32 [2 3] [ ]}] [{likely.output f32 [2 4] [ ]}]
+	for _, p := range append(m.Inputs(), m.Outputs()...) {
+		fmt.Println(p.Name, p.Type, p.Extents)
+	}
+	// Output:
+	// x f32 [2 3]
+	// likely.output f32 [2 4]
 }
 
 // What ONNX does not have is refused by name.

@@ -58,7 +58,7 @@ func TestMemoryOfNetwork(t *testing.T) {
 		inputs[name] = x.read(t, filepath.Dir(c.File))
 		known[name] = !inputs[name].Type.IsFloat()
 	}
-	l, err := loadOn(c.Threads, true, graph.Inference, m, r, inputs, known)
+	l, err := loadOn(c.Threads, true, graph.Inference, m, r, fed{tensors: inputs, known: known})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -147,7 +147,7 @@ func (h *hand) bytes(t *testing.T) []byte {
 	}
 	data, err := proto.Marshal(&onnxpb.ModelProto{IrVersion: proto.Int64(8), Graph: g, OpsetImport: []*onnxpb.OperatorSetIdProto{
 		{Version: proto.Int64(int64(h.opset))}, {Domain: proto.String("com.microsoft"), Version: proto.Int64(1)}, {Domain: proto.String("ai.onnx.ml"), Version: proto.Int64(1)},
-		{Domain: proto.String("ai.onnx.preview.training"), Version: proto.Int64(1)}}})
+		{Domain: proto.String("ai.onnx.preview.training"), Version: proto.Int64(1)}, {Domain: proto.String("ai.onnx.preview"), Version: proto.Int64(1)}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -482,7 +482,7 @@ func TestSequences(t *testing.T) {
 	split := op("SplitToSequence x -> s")
 	for want, nodes := range map[string][]*onnxpb.NodeProto{
 		"Relu of version 17, node \"y\": want a tensor as input 0, got a sequence": {split, op("Relu s -> y")},
-		"want a tensor, got a sequence":                                            {op("SplitToSequence x -> y")},
+		"want a tensor, got a sequence":                                            {split, op("SequenceConstruct s -> y")},
 		"want integers that are known when the graph is built as input 1":          {split, op("SequenceAt s n -> y")},
 		"want a place from -3 to 2 in a sequence, got [7]":                         {split, op("SequenceAt s seven -> y")},
 		"want a place from -3 to 3 in a sequence, got [7]":                         {split, op("SequenceInsert s x seven -> z"), op("SequenceLength z -> y")},
@@ -613,6 +613,94 @@ func TestControlFlow(t *testing.T) {
 		"want a number of runs, got 20":                                            op("Loop limit - x -> y", "body", double),
 	} {
 		h := &hand{opset: 17, nodes: []*onnxpb.NodeProto{n}, fed: map[string]safetensors.Tensor{"x": x, "c": yes, "q": seq, "r": of(dtype.I64, []int{}, 2)}, stored: one, out: []string{"y"}}
+		if _, err := h.run(t); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestScansOfBatches scans each example of a batch by itself, as version 8 of Scan has it.
+func TestScansOfBatches(t *testing.T) {
+	states, inputs := numbered(dtype.F32, 3, 2), numbered(dtype.F32, 3, 4, 2)
+	body := within("s r", "d e", op("Add s r -> d"), op("Mul d r -> e"))
+	for _, back := range []int{0, 1} {
+		h := &hand{opset: 8, fed: map[string]safetensors.Tensor{"s": states, "x": inputs}, out: []string{"last", "all"},
+			nodes: []*onnxpb.NodeProto{op("Scan - s x -> last all", "num_scan_inputs", 1, "directions", []int{back}, "body", body)}}
+		out, err := h.run(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := func(n, steps, k int) float64 {
+			s := at(states, n, k)
+			for i := range steps {
+				s += at(inputs, n, []int{i, 3 - i}[back], k)
+			}
+			return s
+		}
+		last := each(dtype.F32, []int{3, 2}, func(i []int) float64 { return sum(i[0], 4, i[1]) })
+		all := each(dtype.F32, []int{3, 4, 2}, func(i []int) float64 {
+			return sum(i[0], i[1]+1, i[2]) * at(inputs, i[0], []int{i[1], 3 - i[1]}[back], i[2])
+		})
+		for i, want := range []safetensors.Tensor{last, all} {
+			if d := different(out[i], want, 1e-6, 0); d != "" {
+				t.Errorf("direction %d, output %d: %s", back, i, d)
+			}
+		}
+	}
+	for want, n := range map[string]*onnxpb.NodeProto{
+		"Scan of version 8, node \"y\": its outputs follow from constants: want inputs that are scanned, and no lengths of sequences": op("Scan lengths s x -> y z", "num_scan_inputs", 1, "body", body),
+		"want inputs of one batch of up to 1024, got [2 2] as input 2":                                                                op("Scan - s two -> y z", "num_scan_inputs", 1, "body", body),
+		"want a batch of at least 1, got 0": op("Scan - none -> y z", "num_scan_inputs", 1, "body", within("r", "d", op("Add r r -> d"))),
+	} {
+		h := &hand{opset: 8, out: []string{"y"}, nodes: []*onnxpb.NodeProto{n}, fed: map[string]safetensors.Tensor{"s": states, "x": inputs, "two": numbered(dtype.F32, 2, 2),
+			"lengths": of(dtype.I64, []int{3}, 1, 2, 3), "none": numbered(dtype.F32, 0, 2)}}
+		if _, err := h.run(t); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestFlexAttention compares attention, whose graphs read what the network around it computes, with loops.
+func TestFlexAttention(t *testing.T) {
+	const heads, shared, rows, places, size = 4, 2, 3, 5, 2
+	q, k, v := numbered(dtype.F32, 1, heads, rows, size), numbered(dtype.F32, 1, shared, places, size), numbered(dtype.F32, 1, shared, places, 3)
+	bias, factor := numbered(dtype.F32, heads, 1, places), of(dtype.F32, []int{}, 0.5)
+	want := each(dtype.F32, []int{1, heads, rows, 3}, func(i []int) float64 {
+		h, row := i[1], i[2]
+		var sum, all float64
+		for p := range places {
+			score := at(bias, h, 0, p)
+			for d := range size {
+				score += at(q, 0, h, row, d) * at(k, 0, h/(heads/shared), p, d) / math.Sqrt(size)
+			}
+			all += math.Exp(score)
+			sum += math.Exp(score) * at(v, 0, h/(heads/shared), p, i[3])
+		}
+		return 0.5 * sum / all
+	})
+	node := op("ai.onnx.preview.FlexAttention q k v -> y", "score_mod", within("s", "o", op("Add s bias -> o")), "prob_mod", within("p", "o", op("Mul p factor -> o")))
+	tensors := map[string]safetensors.Tensor{"q": q, "k": k, "v": v, "bias": bias, "factor": factor}
+	for _, names := range []string{"q k v bias factor", "bias factor", "factor", "q v"} {
+		h := &hand{opset: 23, nodes: []*onnxpb.NodeProto{node}, fed: map[string]safetensors.Tensor{}, stored: maps.Clone(tensors), out: []string{"y"}}
+		for _, name := range strings.Fields(names) {
+			h.fed[name] = tensors[name]
+			delete(h.stored, name)
+		}
+		out, err := h.run(t)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := different(out[0], want, 1e-5, 1e-6); d != "" {
+			t.Errorf("with %s of the caller: %s", names, d)
+		}
+	}
+	h := &hand{opset: 23, fed: tensors, out: []string{"y"}}
+	for want, n := range map[string]*onnxpb.NodeProto{
+		"ai.onnx.preview.FlexAttention of version 1, node \"y\": nodes of others compute it: score_mod: want a graph of 1 inputs, got 2": op("ai.onnx.preview.FlexAttention q k v -> y", "score_mod", within("s t", "o", op("Add s t -> o"))),
+		"Loud of version 23": op("ai.onnx.preview.FlexAttention q k v -> y", "score_mod", within("s", "o", op("Loud s -> o"))),
+		"the catalogue has a definition when rank(Q) == 4 && rank(K) == 4 && rank(V) == 4": op("ai.onnx.preview.FlexAttention bias k v -> y"),
+	} {
+		h.nodes = []*onnxpb.NodeProto{n}
 		if _, err := h.run(t); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}

@@ -107,7 +107,7 @@ func runNetwork(t *testing.T, folder, file string, registry *task.Registry, froz
 		inputs[name] = p.read(t, filepath.Dir(file))
 		known[name] = !inputs[name].Type.IsFloat() // what branches depend on
 	}
-	l, err := loadOn(1, frozen, graph.Inference, m, registry, inputs, known)
+	l, err := loadOn(1, frozen, graph.Inference, m, registry, fed{tensors: inputs, known: known})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
+
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/onnxtable"
 	"github.com/opgen/opgen/runtime/cpu"
@@ -78,29 +80,50 @@ type loaded struct {
 	engine   *engine.Engine
 	instance *engine.Instance
 	outputs  []graph.Tensor
+	counts   []int // of outputs that each output of the model has
 }
 
 // load loads a model for inputs of the types and shapes of some tensors. Those in known are given as
 // constants.
 func load(m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.Tensor, known map[string]bool) (*loaded, error) {
-	return loadOn(1, false, graph.Inference, m, registry, inputs, known)
+	return loadOn(1, false, graph.Inference, m, registry, fed{tensors: inputs, known: known})
+}
+
+// fed are the inputs of a model.
+type fed struct {
+	tensors map[string]safetensors.Tensor
+	known   map[string]bool // which of the tensors are given as constants
+	lists   map[string][]safetensors.Tensor
+	without []string // optional ones that are left out
 }
 
 // loadOn does so for a number of workers, as a network that is not trained and with fused operators if asked
 // to, by a program of some kind.
-func loadOn(workers int, frozen bool, program func(*graph.Graph, ...graph.Tensor) (*graph.Program, error), m *onnx.Model, registry *task.Registry, inputs map[string]safetensors.Tensor, known map[string]bool) (*loaded, error) {
+func loadOn(workers int, frozen bool, program func(*graph.Graph, ...graph.Tensor) (*graph.Program, error), m *onnx.Model, registry *task.Registry, inputs fed) (*loaded, error) {
 	g := graph.New(1)
-	tensors := map[string]graph.Tensor{}
+	tensors, values := map[string]graph.Tensor{}, map[string]safetensors.Tensor{}
 	var opts []onnx.Option
 	if frozen {
 		opts = append(opts, onnx.Frozen())
 	}
-	for name, x := range inputs {
-		if known[name] {
+	for name, x := range inputs.tensors {
+		if inputs.known[name] {
 			opts = append(opts, onnx.Known(name, x))
 		} else {
 			tensors[name] = g.Input(name, x.Type, x.Shape...)
+			values[name] = x
 		}
+	}
+	for name, list := range inputs.lists {
+		var of []graph.Tensor
+		for i, x := range list {
+			t := g.Input(fmt.Sprintf("%s[%d]", name, i), x.Type, x.Shape...)
+			of, values[t.Name()] = append(of, t), x
+		}
+		opts = append(opts, onnx.Sequence(name, of...))
+	}
+	for _, name := range inputs.without {
+		opts = append(opts, onnx.Without(name))
 	}
 	if err := g.Err(); err != nil {
 		return nil, err
@@ -133,11 +156,11 @@ func loadOn(workers int, frozen bool, program func(*graph.Graph, ...graph.Tensor
 		}
 	}
 	for _, x := range p.Fed {
-		if err := in.FeedBytes(x.Name(), inputs[x.Name()].Data); err != nil {
+		if err := in.FeedBytes(x.Name(), values[x.Name()].Data); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}
 	}
-	return &loaded{e, in, net.Outputs}, nil
+	return &loaded{e, in, net.Outputs, net.Counts}, nil
 }
 
 // run runs the network and returns its outputs.
@@ -201,7 +224,8 @@ func runNode(name string, files map[string][]byte, registry *task.Registry) (r r
 		if files[folder+"/output_0.pb"] == nil {
 			break
 		}
-		inputs, known, all := map[string]safetensors.Tensor{}, map[string]bool{}, map[string]bool{}
+		inputs := fed{tensors: map[string]safetensors.Tensor{}, lists: map[string][]safetensors.Tensor{}}
+		known, all := map[string]bool{}, map[string]bool{}
 		for i, p := range m.Inputs() {
 			data := files[path.Join(folder, fmt.Sprintf("input_%d.pb", i))]
 			if data == nil {
@@ -210,11 +234,20 @@ func runNode(name string, files map[string][]byte, registry *task.Registry) (r r
 			if p.Type == dtype.Invalid {
 				return result{refused: fmt.Errorf("the input %s is no tensor of a type that engines store", p.Name)}
 			}
-			_, x, err := onnx.ReadTensor(data)
+			list, kind, err := readValue(p, data)
 			if err != nil {
 				return result{refused: err}
 			}
-			inputs[p.Name] = x
+			if kind == noValue {
+				inputs.without = append(inputs.without, p.Name)
+			} else if kind == sequenceValue {
+				inputs.lists[p.Name] = list
+			}
+			if kind != tensorValue {
+				continue
+			}
+			x := list[0]
+			inputs.tensors[p.Name] = x
 			known[p.Name] = describes(i, x)
 			all[p.Name] = len(x.Data) <= 512
 		}
@@ -222,15 +255,15 @@ func runNode(name string, files map[string][]byte, registry *task.Registry) (r r
 		if drawn[name] != 0 {
 			program = graph.Whole
 		}
-		l, err := loadOn(1, false, program, m, registry, inputs, nil)
+		l, err := loadOn(1, false, program, m, registry, inputs)
 		if err != nil {
-			r.known = known
-			l, err = loadOn(1, false, program, m, registry, inputs, known)
+			r.known, inputs.known = known, known
+			l, err = loadOn(1, false, program, m, registry, inputs)
 		}
 		if err != nil {
 			refused := err
-			r.known = all
-			if l, err = loadOn(1, false, program, m, registry, inputs, all); err != nil {
+			r.known, inputs.known = all, all
+			if l, err = loadOn(1, false, program, m, registry, inputs); err != nil {
 				return result{refused: refused}
 			}
 		}
@@ -238,7 +271,7 @@ func runNode(name string, files map[string][]byte, registry *task.Registry) (r r
 			r.failed = dropped(l, files, folder, 1/(1-drawn[name]))
 			return r
 		}
-		if got := check(l, files, folder, cmp.Or(rounded[name], 1e-7)); got.failed != "" {
+		if got := check(l, m.Outputs(), files, folder, cmp.Or(rounded[name], 1e-7)); got.failed != "" {
 			return got
 		}
 	}
@@ -251,21 +284,93 @@ func describes(i int, x safetensors.Tensor) bool {
 	return len(x.Shape) <= 1 && len(x.Data) <= 512 && (i > 0 || !x.Type.IsFloat())
 }
 
-func check(l *loaded, files map[string][]byte, folder string, atol float64) result {
+func check(l *loaded, ports []onnx.Port, files map[string][]byte, folder string, atol float64) result {
 	out, err := l.run()
 	if err != nil {
 		return result{failed: err.Error()}
 	}
-	for i, got := range out {
-		_, want, err := onnx.ReadTensor(files[path.Join(folder, fmt.Sprintf("output_%d.pb", i))])
+	for i, p := range ports {
+		list, _, err := readValue(p, files[path.Join(folder, fmt.Sprintf("output_%d.pb", i))])
 		if err != nil {
 			return result{failed: err.Error()}
 		}
-		if d := different(got, want, 1e-3, atol); d != "" {
-			return result{failed: fmt.Sprintf("output %d: %s", i, d)}
+		if n := l.counts[i]; n != len(list) {
+			return result{failed: fmt.Sprintf("output %d: got %d tensors, want %d", i, n, len(list))}
 		}
+		for k, want := range list {
+			if d := different(out[k], want, 1e-3, atol); d != "" {
+				return result{failed: fmt.Sprintf("output %d, tensor %d: %s", i, k, d)}
+			}
+		}
+		out = out[len(list):]
 	}
 	return result{}
+}
+
+// valueKind is what a file with a value of an input or of an output holds.
+type valueKind uint8
+
+const (
+	tensorValue valueKind = iota
+	sequenceValue
+	noValue // of an optional one
+)
+
+// readValue reads the tensors in a file with a value of an input or of an output: of a message SequenceProto
+// or OptionalProto of ONNX if the port has such values.
+func readValue(p onnx.Port, data []byte) (list []safetensors.Tensor, kind valueKind, err error) {
+	if p.Optional {
+		var inner []byte
+		kind = noValue
+		err := fields(data, func(number protowire.Number, value []byte) {
+			switch number {
+			case 3:
+				inner, kind = value, tensorValue
+			case 5:
+				inner, kind = value, sequenceValue
+			}
+		})
+		if err != nil || kind == noValue {
+			return nil, kind, err
+		}
+		data = inner
+	} else if p.Sequence {
+		kind = sequenceValue
+	}
+	add := func(data []byte) {
+		_, x, again := onnx.ReadTensor(data)
+		list, err = append(list, x), errors.Join(err, again)
+	}
+	if kind == tensorValue {
+		add(data)
+		return list, kind, err
+	}
+	again := fields(data, func(number protowire.Number, value []byte) {
+		if number == 3 {
+			add(value)
+		}
+	})
+	return list, kind, errors.Join(err, again)
+}
+
+// fields calls f with the fields of bytes in a message.
+func fields(data []byte, f func(number protowire.Number, value []byte)) error {
+	for len(data) > 0 {
+		number, wire, n := protowire.ConsumeTag(data)
+		if n < 0 {
+			return protowire.ParseError(n)
+		}
+		data = data[n:]
+		if n = protowire.ConsumeFieldValue(number, wire, data); n < 0 {
+			return protowire.ParseError(n)
+		}
+		if wire == protowire.BytesType {
+			value, _ := protowire.ConsumeBytes(data)
+			f(number, value)
+		}
+		data = data[n:]
+	}
+	return nil
 }
 
 // drawn lists the node tests in which random numbers decide which elements are dropped, with the part of the

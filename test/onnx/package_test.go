@@ -279,6 +279,9 @@ func TestNodePackages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if slices.ContainsFunc(slices.Concat(model.Inputs(), model.Outputs()), func(p onnx.Port) bool { return p.Sequence || p.Optional }) {
+			continue // packages have tensors only
+		}
 		set := map[string]safetensors.Tensor{}
 		for i, p := range model.Inputs() {
 			_, x, err := onnx.ReadTensor(files[fmt.Sprintf("0/input_%d.pb", i)])

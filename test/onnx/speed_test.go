@@ -113,7 +113,7 @@ func BenchmarkBesideRuntime(b *testing.B) {
 			inputs[name] = p.read(b, filepath.Dir(r.file))
 			known[name] = !inputs[name].Type.IsFloat()
 		}
-		l, err := loadOn(r.threads, true, graph.Inference, m, registry(), inputs, known)
+		l, err := loadOn(r.threads, true, graph.Inference, m, registry(), fed{tensors: inputs, known: known})
 		if err != nil {
 			b.Fatal(err)
 		}

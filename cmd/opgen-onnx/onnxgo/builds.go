@@ -48,7 +48,7 @@ func newBuilder(m *onnx.Model, o Options) (*builder, error) {
 		if _, ok := o.Known[p.Name]; ok {
 			continue
 		}
-		if p.Type == dtype.Invalid {
+		if p.Type == dtype.Invalid || p.Sequence || p.Optional {
 			return nil, fmt.Errorf("input %s: want a tensor of a type that engines store, or a known value", p.Name)
 		}
 		given, ok := o.Extents[p.Name]
@@ -117,6 +117,11 @@ func (b *builder) build(extents []int) (build, error) {
 	var err error
 	if out.network, err = b.model.Insert(g, inputs, opts...); err != nil {
 		return out, err
+	}
+	for i, n := range out.network.Counts {
+		if n != 1 || b.model.Outputs()[i].Sequence {
+			return out, fmt.Errorf("output %s: want a tensor, got a sequence or an optional value", b.model.Outputs()[i].Name)
+		}
 	}
 	out.nodes = g.Nodes()
 	for i, n := range out.nodes {

@@ -173,6 +173,24 @@ func TestLoops(t *testing.T) {
 	}
 }
 
+// TestSequences refuses sequences among inputs and outputs, which no function of the package has.
+func TestSequences(t *testing.T) {
+	list := func(name string) *onnxpb.ValueInfoProto {
+		of := &onnxpb.TypeProto_Sequence{ElemType: port("x", 2).GetType()}
+		return &onnxpb.ValueInfoProto{Name: &name, Type: &onnxpb.TypeProto{Value: &onnxpb.TypeProto_SequenceType{SequenceType: of}}}
+	}
+	x, y := port("x", 2), port("y", 2)
+	for want, g := range map[string]*onnxpb.GraphProto{
+		"input s: want a tensor of a type that engines store, or a known value": {Input: []*onnxpb.ValueInfoProto{list("s")}, Output: []*onnxpb.ValueInfoProto{y}, Node: []*onnxpb.NodeProto{node("ConcatFromSequence", "s -> y", integer("axis", 0))}},
+		"output s: want a tensor, got a sequence or an optional value":          {Input: []*onnxpb.ValueInfoProto{x}, Output: []*onnxpb.ValueInfoProto{list("s")}, Node: []*onnxpb.NodeProto{node("SequenceConstruct", "x -> s")}},
+		"output y: want a tensor, got a sequence or an optional value":          {Input: []*onnxpb.ValueInfoProto{x}, Output: []*onnxpb.ValueInfoProto{y}, Node: []*onnxpb.NodeProto{node("SequenceConstruct", "x x -> y")}},
+	} {
+		if _, err := write(t, g, Options{}); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
 // TestRefused refuses what depends on extents in a way that no expression says, and what the catalogue does
 // not compute: with operator, version and node.
 func TestRefused(t *testing.T) {
