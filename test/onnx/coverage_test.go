@@ -84,6 +84,16 @@ func (c *coverage) add(name string, model []byte, r result) {
 	}
 }
 
+// contributed lists the operators of ONNX Runtime's own domain that others compute.
+func contributed() (names []string) {
+	for _, op := range onnx.Functions() {
+		if name, ok := strings.CutPrefix(op, "com.microsoft."); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // knownByName lists the operators that package onnx knows.
 var knownByName = map[string]bool{"Shape": true, "Size": true, "If": true, "Loop": true, "Scan": true, "NonZero": true,
 	"SequenceEmpty": true, "SequenceConstruct": true, "SequenceAt": true, "SequenceErase": true, "SequenceInsert": true, "SequenceLength": true, "SequenceMap": true, "SplitToSequence": true, "ConcatFromSequence": true,
@@ -142,6 +152,7 @@ Of the passed ones, %d have inputs, such as a shape, that are given when the gra
 		}
 	}
 	fmt.Fprintf(&b, "\nMapped, and not in the tests: %s.\n", strings.Join(c.untested(), ", "))
+	fmt.Fprintf(&b, "\nOf the domain com.microsoft, as the quantizer and the optimizers of ONNX Runtime write them ([nodes of others](../runtime/onnx/functions.txt)); ONNX Runtime judges them: %s.\n", strings.Join(contributed(), ", "))
 	fmt.Fprintf(&b, "\n## Refused variants of mapped operators\n\n| operator | what | tests |\n|---|---|---:|\n")
 	for _, r := range slices.Sorted(maps.Keys(c.reasons)) {
 		op, what, _ := strings.Cut(r, ": ")

@@ -553,6 +553,97 @@ func TestQuantized(t *testing.T) {
 	}
 }
 
+// TestQuantizedLSTM compares an LSTM whose weights are integers with loops that quantize its inputs and the
+// hidden states of each step, and refuses others by name.
+func TestQuantizedLSTM(t *testing.T) {
+	const steps, batch, wide, size = 7, 2, 4, 3
+	x, w, r := numbered(dtype.F32, steps, batch, wide), numbered(dtype.I8, 1, wide, 4*size), numbered(dtype.U8, 1, size, 4*size)
+	const wScale, rScale, rZero = 0.02, 0.03, 121
+	// quantized returns numbers rounded to 256 steps, among which is 0.
+	quantized := func(list []float64) []float64 {
+		low, high := min(slices.Min(list), 0), max(slices.Max(list), 0)
+		step := (high - low) / 255
+		if step == 0 {
+			step = 1
+		}
+		zero := math.Min(math.Max(math.RoundToEven(-low/step), 0), 255)
+		out := make([]float64, len(list))
+		for i, v := range list {
+			out[i] = (math.Min(math.Max(math.RoundToEven(v/step)+zero, 0), 255) - zero) * step
+		}
+		return out
+	}
+	sigmoid := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	in := quantized(x.Float64s())
+	h, c := make([]float64, batch*size), make([]float64, batch*size)
+	var all []float64
+	for t := range steps {
+		before := quantized(h)
+		for n := range batch {
+			for k := range size {
+				var gate [4]float64
+				for g := range gate {
+					for d := range wide {
+						gate[g] += in[(t*batch+n)*wide+d] * at(w, 0, d, g*size+k) * wScale
+					}
+					for d := range size {
+						gate[g] += before[n*size+d] * (at(r, 0, d, g*size+k) - rZero) * rScale
+					}
+				}
+				i := n*size + k
+				c[i] = sigmoid(gate[2])*c[i] + sigmoid(gate[0])*math.Tanh(gate[3])
+				h[i] = sigmoid(gate[1]) * math.Tanh(c[i])
+			}
+		}
+		all = append(all, h...)
+	}
+	stored := map[string]safetensors.Tensor{"w": w, "r": r, "ws": of(dtype.F32, []int{1}, wScale), "wz": of(dtype.I8, []int{1}, 0), "rs": of(dtype.F32, []int{1}, rScale), "rz": of(dtype.U8, []int{1}, rZero),
+		"few": of(dtype.I32, []int{batch}, steps, steps-1)}
+	hd := &hand{opset: 17, fed: map[string]safetensors.Tensor{"x": x}, stored: stored, out: []string{"y", "h", "c"},
+		nodes: []*onnxpb.NodeProto{op("com.microsoft.DynamicQuantizeLSTM x w r - - - - - ws wz rs rz -> y h c", "hidden_size", size)}}
+	out, err := hd.run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []safetensors.Tensor{of(dtype.F32, []int{steps, 1, batch, size}, all...), of(dtype.F32, []int{1, batch, size}, h...), of(dtype.F32, []int{1, batch, size}, c...)} {
+		if d := different(out[i], want, 1e-4, 1e-6); d != "" {
+			t.Errorf("output %d: %s", i, d)
+		}
+	}
+	for want, n := range map[string]*onnxpb.NodeProto{
+		"com.microsoft.DynamicQuantizeLSTM of version 1, node \"y\": the catalogue has a definition when or(activations": op("com.microsoft.DynamicQuantizeLSTM x w r - - - - - ws wz rs rz -> y h c", "hidden_size", size, "clip", 1.0),
+		"when !present(sequence_lens) || known(sequence_lens)":                                                           op("com.microsoft.DynamicQuantizeLSTM x w r - few - - - ws wz rs rz -> y h c", "hidden_size", size),
+		"shape(X)[1] > 0 && count ==": op("com.microsoft.DynamicQuantizeLSTM x w r - - - - - ws wz rs rz -> y h c", "hidden_size", size, "direction", "bidirectional"),
+	} {
+		hd.nodes = []*onnxpb.NodeProto{n}
+		if _, err := hd.run(t); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestGroupedQueries refuses what it does not compute of attention whose keys are shared, by name.
+func TestGroupedQueries(t *testing.T) {
+	h := &hand{opset: 17, out: []string{"y"}, fed: map[string]safetensors.Tensor{"q": numbered(dtype.F32, 2, 3, 32), "k": numbered(dtype.F32, 2, 3, 16), "run": of(dtype.I32, []int{2}, 2, 2)},
+		stored: map[string]safetensors.Tensor{"same": of(dtype.I32, []int{2}, 2, 2), "other": of(dtype.I32, []int{2}, 1, 2), "three": of(dtype.I32, []int{1}, 3), "four": of(dtype.I32, []int{1}, 4)}}
+	for _, tt := range []struct {
+		node *onnxpb.NodeProto
+		want string // of the error
+	}{
+		{op("com.microsoft.GroupQueryAttention q k k - - same three -> y", "num_heads", 4, "kv_num_heads", 2), ""},
+		{op("com.microsoft.GroupQueryAttention q k k - - other three -> y", "num_heads", 4, "kv_num_heads", 2), "a definition when shape(query)[0] == 1 || known(seqlens_k)"},
+		{op("com.microsoft.GroupQueryAttention q k k - - run three -> y", "num_heads", 4, "kv_num_heads", 2), "a definition when shape(query)[0] == 1 || known(seqlens_k)"},
+		{op("com.microsoft.GroupQueryAttention q k k - - same four -> y", "num_heads", 4, "kv_num_heads", 2), "a definition when known(total_sequence_length)"},
+		{op("com.microsoft.GroupQueryAttention q k k - - same three -> y", "num_heads", 4, "kv_num_heads", 2, "local_window_size", 2), "or(local_window_size, -1) == -1"},
+		{op("com.microsoft.GroupQueryAttention q k k - - same three -> y", "num_heads", 4, "kv_num_heads", 2, "qk_output", 1), "the attribute qk_output has no meaning here"},
+	} {
+		h.nodes = []*onnxpb.NodeProto{tt.node}
+		if _, err := h.run(t); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("got  %v\nwant %s", err, tt.want)
+		}
+	}
+}
+
 // TestControlFlow runs branches and loops of which a run, the file or the extents of inputs decide.
 func TestControlFlow(t *testing.T) {
 	x := of(dtype.F32, []int{2}, 3, 5)
