@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/opgen/opgen/formula/expr"
+	"github.com/opgen/opgen/formula/reduction"
 )
 
 // read infers the value of name[...]: an element of a tensor, or a part of a run or a list.
@@ -244,8 +245,28 @@ func (f *formula) access(n expr.Node, t *tensor, groups [][]expr.Node, fr *frame
 		return nil, nil, err
 	}
 	it := []item{{groups[0][0], number}}
-	if err := f.inside(n, t, it, []elem{{n: f.countOf(t.slot)}}, fr); err != nil {
+	count := f.countOf(t.slot)
+	if err := f.inside(n, t, it, []elem{{n: count}}, fr); err != nil {
 		return nil, nil, err
 	}
+	if looksUp(fr.written(groups[0][0])) && !f.nonnegative(count.Sub(constant(1)), fr) {
+		e := failf(groups[0][0], expr.BadFormula, "nothing says that %s has a tensor, and the place of an extreme of none is no tensor's number", t.name)
+		e.Hint = fmt.Sprintf("say it: variadic = { min = 1 } in slot %s", t.name)
+		return nil, nil, e
+	}
 	return f.shapeOf(t.slot, number), groups[1], nil
+}
+
+// looksUp reports whether elements of tensors, or the places of extremes, decide about an integer. Of nothing,
+// such a place is 0, which need not lie inside; an index of a range is there only if the range has one.
+func looksUp(n expr.Node) (found bool) {
+	expr.Walk(n, func(n expr.Node) {
+		switch n := n.(type) {
+		case *expr.Read:
+			found = true
+		case *expr.Reduce:
+			found = found || n.Kind == reduction.ArgMax || n.Kind == reduction.ArgMin
+		}
+	})
+	return found
 }

@@ -71,6 +71,7 @@ type Use struct {
 // Slot is a slot of an operator with its tensors: none if it is absent, one, or several if it is variadic.
 type Slot struct {
 	Name, Shape string
+	Type        string // an element type or a dtype variable, which lists without tensors have, too
 	Variadic    bool
 	Trainable   bool
 	Tensors     []Operand

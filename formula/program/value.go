@@ -480,6 +480,9 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 		return b.partOf(v, n.Groups[0], sc)
 	}
 	if !ok {
+		if sl.Variadic && len(sl.Tensors) == 0 {
+			return value{node: b.unread(sl)}, nil
+		}
 		return value{}, fmt.Errorf("%s is read, and is not there", n.Name)
 	}
 	r := &term.Read{Tensor: id, Count: 1, Text: b.nameOf(id, n.Name)}
@@ -512,6 +515,26 @@ func (b *builder) read(n *expr.Read, sc *scope) (value, error) {
 	}
 	x, err := b.element(n, r, sc)
 	return value{node: x}, err
+}
+
+// unread returns what stands for an element of a list without tensors, which is never computed: the check
+// proved that the number of the tensor lies below that of the tensors. It is an arbitrary 0.
+func (b *builder) unread(sl *Slot) *term.Term {
+	name := sl.Type
+	if v := b.env.values[name]; v.known {
+		name = v.text
+	}
+	t, err := dtype.Parse(name)
+	if err != nil {
+		return term.Number(0)
+	}
+	switch kindOf(t) {
+	case term.Real:
+		return term.RealNumber(0)
+	case term.Boolean:
+		return term.Condition(false)
+	}
+	return term.Number(0)
 }
 
 // oneOf lowers a read of one of several tensors, whose number depends on indices, where each has extents of

@@ -149,7 +149,7 @@ func (u *use) result() *program.Use {
 		if s.Role == task.RoleScratch {
 			continue
 		}
-		out.Slots = append(out.Slots, &program.Slot{Name: s.Name, Shape: s.Shape, Variadic: s.Variadic,
+		out.Slots = append(out.Slots, &program.Slot{Name: s.Name, Shape: s.Shape, Type: s.Type, Variadic: s.Variadic,
 			Trainable: s.Trainable || s.Role == task.RoleWeight, Tensors: u.tensors[i]})
 	}
 	return out
