@@ -49,7 +49,7 @@ func Of(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, passed
 		if s.Role == task.RoleArgument || s.Role == task.RoleState || s.Role == task.RoleScratch {
 			continue
 		}
-		sl := &Slot{Name: s.Name, Shape: s.Shape, Variadic: s.Variadic, Trainable: s.Trainable || s.Role == task.RoleWeight}
+		sl := &Slot{Name: s.Name, Shape: s.Shape, Type: s.Type, Variadic: s.Variadic, Trainable: s.Trainable || s.Role == task.RoleWeight}
 		for _, x := range r.Slots[i] {
 			sl.Tensors = append(sl.Tensors, &Tensor{Type: x.Type, Shape: x.Shape})
 			u.Type = coarser(u.Type, x.Type)

@@ -69,6 +69,15 @@ func (e *evaluation) kindOf(n expr.Node, s *scope, index bool) kind {
 		if a := e.arrays[n.Name]; len(a) > 0 && s.params[n.Name] == nil {
 			return a[0].kind
 		}
+		if sl := e.slots[n.Name]; sl != nil { // a list without tensors
+			name := sl.Type
+			if v, ok := e.values[name]; ok && v.kind == text {
+				name = v.x.text
+			}
+			if t, err := dtype.Parse(name); err == nil {
+				return kindOf(t)
+			}
+		}
 		if v, ok := e.attribute(n.Name); ok && v.kind == list && len(v.x.items) > 0 {
 			return v.x.items[0].kind
 		}

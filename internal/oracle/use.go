@@ -41,6 +41,7 @@ type Use struct {
 // Slot is a slot of the operator with its tensors, none if it is absent.
 type Slot struct {
 	Name, Shape string // Shape is as the spec writes it: [N, K...]
+	Type        string // an element type or a dtype variable
 	Variadic    bool
 	Trainable   bool // an input or a weight that has a gradient
 	Tensors     []*Tensor

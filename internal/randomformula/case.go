@@ -25,7 +25,15 @@ type Slot struct {
 	Fixed  bool     // an input of real numbers without a gradient
 	// Requested is set for an output that there is on request only.
 	Requested bool
+	// Number is the name in Dims of the number of tensors, or "" for one tensor. In the shape of a list, C is
+	// an extent of each tensor's own: that of tensor i is C0, C1 and so on in Dims.
+	Number string
+	Least  int    // the least number of tensors of a list
+	Of     string // the list as many tensors as which an output has, or ""
 }
+
+// mayLack reports whether there may be a use without a tensor in the slot. Such a slot gives no dimension.
+func (s Slot) mayLack() bool { return s.Number != "" && s.Least == 0 }
 
 // Case is a random operator with extents and the way in which its inputs are drawn.
 type Case struct {
@@ -82,12 +90,21 @@ func (c *Case) Spec() string {
 		if s.Fixed {
 			b.WriteString(", trainable = false")
 		}
+		switch {
+		case s.Number == present:
+			b.WriteString(", present = \"caller\"")
+		case s.Number != "":
+			fmt.Fprintf(&b, ", variadic = { min = %d }", s.Least)
+		}
 		b.WriteString(" }\n")
 	}
 	for _, s := range c.Outputs {
 		fmt.Fprintf(&b, "%s = { role = \"output\", type = %q, shape = %s", s.Name, s.Type, c.tomlShape(s.Shape))
 		if s.Requested {
 			b.WriteString(", present = \"caller\"")
+		}
+		if s.Of != "" {
+			fmt.Fprintf(&b, ", variadic = { count = \"count(%s)\" }", s.Of)
 		}
 		b.WriteString(" }\n")
 	}
@@ -145,12 +162,24 @@ func (c *Case) half(number uint64) *Case {
 // Extents returns the extents of a shape in the use.
 func (c *Case) Extents(shape []string) []int { return extents(shape, c.Dims, c.Run) }
 
-// example returns the extents of a shape in the example.
-func (c *Case) example(shape []string) []int {
-	if c.Run != nil {
-		return extents(shape, c.Example, []int{3, 2})
+// Tensors returns the shapes of a slot's tensors in the use.
+func (c *Case) Tensors(s Slot) [][]int { return tensors(s, c.Dims, c.Run) }
+
+func tensors(s Slot, dims map[string]int, run []int) [][]int {
+	if s.Number == "" {
+		return [][]int{extents(s.Shape, dims, run)}
 	}
-	return extents(shape, c.Example, nil)
+	out := [][]int{}
+	for i := range dims[s.Number] {
+		own := slices.Clone(s.Shape)
+		for k, d := range own {
+			if d == "C" {
+				own[k] = fmt.Sprintf("C%d", i)
+			}
+		}
+		out = append(out, extents(own, dims, run))
+	}
+	return out
 }
 
 func extents(shape []string, dims map[string]int, run []int) []int {
@@ -181,8 +210,19 @@ func (c *Case) Clone() *Case {
 
 func (c *Case) writeExample(b *strings.Builder, attrs string) {
 	b.WriteString("\n[[examples]]\n" + attrs)
+	var run []int
+	if c.Run != nil {
+		run = []int{3, 2}
+	}
 	for _, s := range c.Inputs {
-		fmt.Fprintf(b, "%s = %s\n", s.Name, strings.ReplaceAll(fmt.Sprint(c.example(s.Shape)), " ", ", "))
+		shapes := tensors(s, c.Example, run)
+		text := fmt.Sprint(shapes)
+		if s.Number == "" || s.Number == present && len(shapes) > 0 {
+			text = fmt.Sprint(shapes[0])
+		} else if s.Number == present {
+			continue
+		}
+		fmt.Fprintf(b, "%s = %s\n", s.Name, strings.ReplaceAll(text, " ", ", "))
 	}
 }
 
@@ -191,6 +231,8 @@ func (c *Case) tomlShape(shape []string) string {
 	for _, d := range shape {
 		if d == "N" && c.Run != nil {
 			out = append(out, `"N..."`)
+		} else if d == "C" {
+			out = append(out, `"C[i]"`)
 		} else if strings.Trim(d, "0123456789") == "" {
 			out = append(out, d)
 		} else {
@@ -203,6 +245,9 @@ func (c *Case) tomlShape(shape []string) string {
 // attributes are what formulas may use, as specs declare them.
 var attributes = []struct{ name, declared string }{
 	{"rate", "rate = { type = \"float\", default = 0.5 }\n"}, {"size", "size = { type = \"int\", min = 1, default = 2 }\n"}, {"flag", "flag = { type = \"bool\", default = true }\n"},
+	{"shares", "shares = { type = \"float\", list = true, default = [0.5, 2.0] }\n"}, {"steps", "steps = { type = \"int\", list = true, default = [1] }\n"},
+	{"signed", "signed = { type = \"bool\", list = true, len = 3, default = [true, false, true] }\n"}, {"cap", "cap = { type = \"float\", optional = true }\n"},
+	{"mode", "mode = { type = \"enum\", values = [\"NEAR\", \"FAR\"], default = \"NEAR\" }\n"},
 }
 
 // Tidy leaves out what the lines do not use: values, functions, inputs and attributes. An input whose
@@ -225,6 +270,9 @@ func (c *Case) Tidy() {
 	c.Inputs = slices.DeleteFunc(c.Inputs, func(s Slot) bool { return !mentions(text, s.Name) })
 	for _, s := range c.Inputs {
 		needed[s.Below] = s.Below != ""
+		if s.mayLack() {
+			continue
+		}
 		for _, d := range s.Shape {
 			bound[d] = true
 		}
@@ -234,6 +282,10 @@ func (c *Case) Tidy() {
 			c.Inputs = append(c.Inputs, Slot{Name: "sizes_" + strings.ToLower(d), Type: "T", Shape: []string{d}, Fixed: true})
 		}
 	}
+	slices.SortStableFunc(c.Inputs, func(a, b Slot) int { // behind those that give the dimensions
+		rank := map[bool]int{true: 1}
+		return rank[a.mayLack()] - rank[b.mayLack()]
+	})
 	c.Scatter = nil
 	var values []string
 	c.Declared = ""

@@ -27,6 +27,8 @@ type kind struct {
 	apart   float64 // see Case
 	wraps   bool    // the attribute size is so great that integers beside it wrap around
 	asks    bool    // some outputs are there on request only
+	lists   bool    // there are lists of tensors, and an input that may be absent
+	sets    bool    // there are attributes that are lists, that may be absent, or that are names
 	any     bool    // those of all other kinds, over nothing: the last kind
 }
 
@@ -73,6 +75,9 @@ func (k kind) formula(seed, number uint64) *Case {
 	if k.wraps {
 		w.size()
 	}
+	if k.sets {
+		w.settings()
+	}
 	if k.any { // that of another kind, over nothing
 		other := kinds[w.IntN(len(kinds)-1)]
 		k.texts, k.once, k.few = other.texts, other.once, w.one(2)
@@ -108,6 +113,9 @@ func (k kind) formula(seed, number uint64) *Case {
 	for _, in := range inputs {
 		w.c.Inputs = append(w.c.Inputs, in.slot)
 	}
+	if k.lists {
+		w.lists()
+	}
 	if mentions(strings.Join(w.c.Lines, "\n"), taps.Name) {
 		w.c.Inputs = append(w.c.Inputs, taps)
 		w.c.Example["size"] = 2
@@ -117,6 +125,10 @@ func (k kind) formula(seed, number uint64) *Case {
 		m := result.FindStringSubmatch(l)
 		if m != nil && !slices.ContainsFunc(w.c.Outputs, func(s Slot) bool { return s.Name == m[1]+m[2] }) {
 			w.c.Outputs = append(w.c.Outputs, Slot{Name: m[1] + m[2], Type: resultTypes[m[1]], Shape: dimsOf(m[3])})
+		}
+		if m := listed.FindStringSubmatch(l); m != nil {
+			of := listsOf[m[1]]
+			w.c.Outputs = append(w.c.Outputs, Slot{Name: m[1] + m[2], Type: "T", Shape: dimsOf(m[3]), Number: of, Of: of})
 		}
 	}
 	if k.asks {
@@ -156,6 +168,11 @@ func (w *writer) ask() {
 
 // result matches the left side of a statement that gives an output, whose name says its type.
 var result = regexp.MustCompile(`^(y|at|is|big|byte|tiny|short)(\d)\[(.*?)\] = `)
+
+// listed matches the left side of a statement that gives a list, whose name says how many tensors it has.
+var listed = regexp.MustCompile(`^(each|own)(\d)\[i\]\[(.*?)\] = `)
+
+var listsOf = map[string]string{"each": "xs", "own": "ys"}
 
 var resultTypes = map[string]string{"y": "T", "at": "i64", "is": "bool", "big": "u64", "byte": "u8", "tiny": "i8", "short": "i32"}
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"strconv"
@@ -16,10 +17,18 @@ type elements struct {
 	whole []int64
 }
 
-// drawn are the inputs of a use and the gradients of its outputs.
+// drawn are the inputs of a use and the gradients of its outputs, by the names of tensors.
 type drawn struct {
 	inputs map[string]elements
 	seeds  map[string][]float64
+}
+
+// tensorName names a tensor of a slot: the first one as the slot.
+func tensorName(slot string, tensor int) string {
+	if tensor == 0 {
+		return slot
+	}
+	return fmt.Sprintf("%s.%d", slot, tensor)
 }
 
 // draw draws the elements of all inputs, and the gradients of outputs.
@@ -27,53 +36,59 @@ func draw(c *randomformula.Case) drawn {
 	r := rand.New(rand.NewPCG(c.Values, 1))
 	d := drawn{map[string]elements{}, map[string][]float64{}}
 	for _, s := range c.Inputs {
-		dims := c.Extents(s.Shape)
-		n := shape.Prod(dims)
-		t := typeOf(c, s)
-		if t.IsFloat() && c.Numbers != "" && (s.Name == "x" || s.Name == "u") {
-			d.inputs[s.Name] = elements{real: numbers(c, t, dims, r)}
-			continue
+		for i, dims := range c.Tensors(s) {
+			d.inputs[tensorName(s.Name, i)] = drawTensor(c, s, dims, r)
 		}
-		var e elements
-		edges := c.Numbers == "bounds" || r.IntN(6) == 0
-		for range n {
-			switch {
-			case t.IsFloat() && c.Few:
-				e.real = append(e.real, []float64{-1, -0.5, 0, 0.25, 0.5, 1}[r.IntN(6)])
-			case t.IsFloat():
-				v := 0.1 + 1.3*r.Float64()
-				if r.IntN(3) == 0 {
-					v = -v
-				}
-				e.real = append(e.real, rounded(t, v))
-			case t == dtype.Bool:
-				e.whole = append(e.whole, int64(r.IntN(2)))
-			case s.Except != "" && r.IntN(3) == 0:
-				e.whole = append(e.whole, exceptionOf(s))
-			case s.Below != "":
-				e.whole = append(e.whole, int64(r.IntN(max(c.Extents([]string{s.Below})[0], 1))))
-			case (c.Text != "" || c.Numbers == "bits") && unsigned(t):
-				e.whole = append(e.whole, int64(r.Uint64()>>(64-8*t.Size()))|1)
-			case edges && r.IntN(3) == 0:
-				e.whole = append(e.whole, edge(t, r))
-			case unsigned(t):
-				e.whole = append(e.whole, int64(r.IntN(6)))
-			default:
-				e.whole = append(e.whole, int64(r.IntN(9)-3))
-			}
-		}
-		d.inputs[s.Name] = e
 	}
 	for _, s := range c.Outputs {
-		if c.HasGradient(s) && c.Has(s) {
-			list := make([]float64, shape.Prod(c.Extents(s.Shape)))
+		if !c.HasGradient(s) || !c.Has(s) {
+			continue
+		}
+		for i, dims := range c.Tensors(s) {
+			list := make([]float64, shape.Prod(dims))
 			for i := range list {
 				list[i] = float64(1+r.IntN(8)) / 4 * float64(1-2*r.IntN(2))
 			}
-			d.seeds[s.Name] = list
+			d.seeds[tensorName(s.Name, i)] = list
 		}
 	}
 	return d
+}
+
+// drawTensor draws the elements of one tensor of an input.
+func drawTensor(c *randomformula.Case, s randomformula.Slot, dims []int, r *rand.Rand) (e elements) {
+	t := typeOf(c, s)
+	if t.IsFloat() && c.Numbers != "" && (s.Name == "x" || s.Name == "u") {
+		return elements{real: numbers(c, t, dims, r)}
+	}
+	edges := c.Numbers == "bounds" || r.IntN(6) == 0
+	for range shape.Prod(dims) {
+		switch {
+		case t.IsFloat() && c.Few:
+			e.real = append(e.real, []float64{-1, -0.5, 0, 0.25, 0.5, 1}[r.IntN(6)])
+		case t.IsFloat():
+			v := 0.1 + 1.3*r.Float64()
+			if r.IntN(3) == 0 {
+				v = -v
+			}
+			e.real = append(e.real, rounded(t, v))
+		case t == dtype.Bool:
+			e.whole = append(e.whole, int64(r.IntN(2)))
+		case s.Except != "" && r.IntN(3) == 0:
+			e.whole = append(e.whole, exceptionOf(s))
+		case s.Below != "":
+			e.whole = append(e.whole, int64(r.IntN(max(c.Extents([]string{s.Below})[0], 1))))
+		case (c.Text != "" || c.Numbers == "bits") && unsigned(t):
+			e.whole = append(e.whole, int64(r.Uint64()>>(64-8*t.Size()))|1)
+		case edges && r.IntN(3) == 0:
+			e.whole = append(e.whole, edge(t, r))
+		case unsigned(t):
+			e.whole = append(e.whole, int64(r.IntN(6)))
+		default:
+			e.whole = append(e.whole, int64(r.IntN(9)-3))
+		}
+	}
+	return e
 }
 
 // rounded returns a number that the type represents, and f32.

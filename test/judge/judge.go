@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -71,13 +72,14 @@ func use(o *liveOperator, c *randomformula.Case, d drawn) (*oracle.Use, error) {
 		return nil, err
 	}
 	for _, in := range c.Inputs {
-		e := d.inputs[in.Name]
-		t := u.Slot(in.Name).Tensors[0]
-		t.Real, t.Whole = e.real, e.whole
-		if t.Type.IsFloat() && t.Real == nil {
-			t.Real = []float64{}
-		} else if t.Whole == nil {
-			t.Whole = []int64{}
+		for i, t := range u.Slot(in.Name).Tensors {
+			e := d.inputs[tensorName(in.Name, i)]
+			t.Real, t.Whole = e.real, e.whole
+			if t.Type.IsFloat() && t.Real == nil {
+				t.Real = []float64{}
+			} else if t.Whole == nil {
+				t.Whole = []int64{}
+			}
 		}
 	}
 	u.MaxSteps = mostSteps
@@ -96,8 +98,11 @@ func resolve(o *liveOperator, c *randomformula.Case) (*task.Resolution, error) {
 	given := task.NoneGiven(&o.Operator.Operator)
 	for i, s := range o.Slots {
 		for _, in := range c.Inputs {
-			if in.Name == s.Name {
-				given.Operands[i] = []task.Operand{{Type: typeOf(c, in), Shape: c.Extents(in.Shape)}}
+			if in.Name != s.Name {
+				continue
+			}
+			for _, dims := range c.Tensors(in) {
+				given.Operands[i] = append(given.Operands[i], task.Operand{Type: typeOf(c, in), Shape: dims})
 			}
 		}
 		if s.OnRequest && !c.Unasked {
@@ -114,9 +119,13 @@ func question(c *randomformula.Case, d drawn) oracle.Question {
 		return q
 	}
 	outputs := 0
-	for name, w := range d.seeds {
-		q.Seeds[name] = [][]float64{w}
-		outputs += len(w)
+	for _, s := range c.Outputs {
+		for i := range c.Tensors(s) {
+			if w, ok := d.seeds[tensorName(s.Name, i)]; ok {
+				q.Seeds[s.Name] = append(q.Seeds[s.Name], w)
+				outputs += len(w)
+			}
+		}
 	}
 	if outputs == 0 {
 		return q // what runs over nothing is left out, with the gradients that it would give by hand
@@ -126,24 +135,30 @@ func question(c *randomformula.Case, d drawn) oracle.Question {
 		if !c.HasGradient(s) {
 			continue
 		}
-		n := shape.Prod(c.Extents(s.Shape))
-		const few = 12
-		if n <= few {
-			for i := range n {
-				q.Places = append(q.Places, oracle.Place{Slot: s.Name, Number: i})
+		for tensor, dims := range c.Tensors(s) {
+			for _, i := range some(shape.Prod(dims), r) {
+				q.Places = append(q.Places, oracle.Place{Slot: s.Name, Tensor: tensor, Number: i})
 			}
-			continue
-		}
-		chosen := []int{0, 1, n - 1}
-		for range 5 {
-			chosen = append(chosen, r.IntN(n))
-		}
-		slices.Sort(chosen)
-		for _, i := range slices.Compact(chosen) {
-			q.Places = append(q.Places, oracle.Place{Slot: s.Name, Number: i})
 		}
 	}
 	return q
+}
+
+// some returns some numbers from 0 up to n, in order: all, if they are few.
+func some(n int, r *rand.Rand) (chosen []int) {
+	const few = 12
+	if n <= few {
+		for i := range n {
+			chosen = append(chosen, i)
+		}
+		return chosen
+	}
+	chosen = []int{0, 1, n - 1}
+	for range 5 {
+		chosen = append(chosen, r.IntN(n))
+	}
+	slices.Sort(chosen)
+	return slices.Compact(chosen)
 }
 
 // judged is a case with what the oracle says about it.
@@ -211,28 +226,31 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 		if !j.c.Has(s) {
 			continue
 		}
-		have := got[s.Name]
 		list := j.answer.Results[s.Name]
-		if len(list) == 0 {
-			return fmt.Sprintf("the oracle gives no %s", s.Name), compared
+		if tensors := len(j.c.Tensors(s)); len(list) != tensors {
+			return fmt.Sprintf("%s: the oracle gives %d tensors, want %d", s.Name, len(list), tensors), compared
 		}
-		want := list[0].Elements
-		if max(len(have.real), len(have.whole)) != len(want) {
-			return fmt.Sprintf("%s: got %d elements, want %d", s.Name, max(len(have.real), len(have.whole)), len(want)), compared
-		}
-		for i, w := range want {
-			if have.real == nil {
-				if !math.IsInf(w.Bound, 0) && have.whole[i] != w.Whole {
-					return fmt.Sprintf("%s[%d]: got %d, want %d", s.Name, i, have.whole[i], w.Whole), compared
-				}
-			} else if !j.allows(w, have.real[i], typ) {
-				return fmt.Sprintf("%s[%d]: got %v, want %v within %.2g", s.Name, i, have.real[i], w.Real, w.Bound), compared
+		for tensor := range list {
+			name := tensorName(s.Name, tensor)
+			have, want := got[name], list[tensor].Elements
+			if max(len(have.real), len(have.whole)) != len(want) {
+				return fmt.Sprintf("%s: got %d elements, want %d", name, max(len(have.real), len(have.whole)), len(want)), compared
 			}
-			compared++
+			for i, w := range want {
+				if have.real == nil {
+					if !math.IsInf(w.Bound, 0) && have.whole[i] != w.Whole {
+						return fmt.Sprintf("%s[%d]: got %d, want %d", name, i, have.whole[i], w.Whole), compared
+					}
+				} else if !j.allows(w, have.real[i], typ) {
+					return fmt.Sprintf("%s[%d]: got %v, want %v within %.2g", name, i, have.real[i], w.Real, w.Bound), compared
+				}
+				compared++
+			}
 		}
 	}
 	for i, p := range j.q.Places {
-		have, ok := got["grad."+p.Slot]
+		name := tensorName(p.Slot, p.Tensor)
+		have, ok := got["grad."+name]
 		w := j.answer.Gradients[i]
 		if math.IsNaN(w.Real) || math.IsInf(w.Real, 0) {
 			continue
@@ -244,7 +262,7 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 			continue
 		}
 		if !j.allows(w, g, typ) {
-			return fmt.Sprintf("gradient of %s[%d]: got %v, want %v within %.2g", p.Slot, p.Number, g, w.Real, w.Bound), compared
+			return fmt.Sprintf("gradient of %s[%d]: got %v, want %v within %.2g", name, p.Number, g, w.Real, w.Bound), compared
 		}
 		compared++
 	}
@@ -383,7 +401,11 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 			if x.grouped {
 				greatest = oracle.Greatest(elementType(c)) / 2
 			}
-			d = otherBits("grad."+x.alone, got, first, greatest)
+			for _, name := range slices.Sorted(maps.Keys(got)) {
+				if d == "" && strings.HasPrefix(name, "grad.") {
+					d = otherBits(name, got, first, greatest)
+				}
+			}
 		}
 		if t := elementType(c); d == "" && x.grouped && x.alone == "" && c.Numbers == "" && t.Size() > 2 && !small(t, first) {
 			for name := range got {

@@ -75,26 +75,28 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 	}
 	node := graph.Insert[int](g, 0, o.Operator, attrs, options...)
 	feeds := map[string]elements{}
-	given, from, wrt := map[string]graph.Tensor{}, map[string]graph.Tensor{}, []graph.Tensor{}
+	given, wrt := map[string][]graph.Tensor{}, []graph.Tensor{}
 	for _, s := range c.Inputs {
 		t := typeOf(c, s)
-		x := g.Input(s.Name, t, c.Extents(s.Shape)...)
-		e := d.inputs[s.Name]
-		from[s.Name] = x
-		if v.grouped && t.IsFloat() {
-			e = scaled(e, 0.5)
-			given[s.Name] = beside(g, x, 2)
-		} else {
-			given[s.Name] = x
-		}
-		feeds[x.Name()] = e
-		if c.HasGradient(s) && (v.alone == "" || v.alone == s.Name) {
-			wrt = append(wrt, x)
+		given[s.Name] = []graph.Tensor{}
+		for i, dims := range c.Tensors(s) {
+			name := tensorName(s.Name, i)
+			x := g.Input(name, t, dims...)
+			e, y := d.inputs[name], x
+			if v.grouped && t.IsFloat() {
+				e = scaled(e, 0.5)
+				y = beside(g, x, 2)
+			}
+			given[s.Name] = append(given[s.Name], y)
+			feeds[x.Name()] = e
+			if c.HasGradient(s) && (v.alone == "" || v.alone == s.Name) {
+				wrt = append(wrt, x)
+			}
 		}
 	}
 	for i, s := range o.Slots {
-		if x, there := given[s.Name]; there && s.Role == task.RoleInput {
-			node = node.Bind(i, x)
+		if list, there := given[s.Name]; there && s.Role == task.RoleInput {
+			node = node.Bind(i, list...)
 		}
 	}
 	n := node.Node()
@@ -107,18 +109,20 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 		if s.Role != task.RoleOutput || s.OnRequest && c.Unasked {
 			continue
 		}
-		y := n.Tensor(i)
-		if v.grouped && y.Type().IsFloat() {
-			y = beside(g, y, 0.5)
-		}
-		outputs[s.Name] = y
-		fetch = append(fetch, y)
-		if w, ok := d.seeds[s.Name]; ok && c.Differentiable() {
-			seed := g.Input("seed of "+s.Name, y.Type(), y.Shape()...)
-			seeds[y] = seed
-			feeds[seed.Name()] = elements{real: w}
-			if v.grouped {
-				feeds[seed.Name()] = scaled(elements{real: w}, 2)
+		for k, y := range n.Tensors(i) {
+			name := tensorName(s.Name, k)
+			if v.grouped && y.Type().IsFloat() {
+				y = beside(g, y, 0.5)
+			}
+			outputs[name] = y
+			fetch = append(fetch, y)
+			if w, ok := d.seeds[name]; ok && c.Differentiable() {
+				seed := g.Input("seed of "+name, y.Type(), y.Shape()...)
+				seeds[y] = seed
+				feeds[seed.Name()] = elements{real: w}
+				if v.grouped {
+					feeds[seed.Name()] = scaled(elements{real: w}, 2)
+				}
 			}
 		}
 	}
@@ -175,12 +179,10 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 			return nil, err
 		}
 	}
-	for _, s := range c.Inputs {
-		if slices.Contains(wrt, from[s.Name]) {
-			if gr, ok := grads[from[s.Name]]; ok {
-				if err := get("grad."+s.Name, gr, 0.5); err != nil {
-					return nil, err
-				}
+	for _, x := range wrt {
+		if gr, ok := grads[x]; ok {
+			if err := get("grad."+x.Name(), gr, 0.5); err != nil {
+				return nil, err
 			}
 		}
 	}

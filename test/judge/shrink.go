@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -50,7 +52,7 @@ func (s *shrinker) pass() bool {
 			found = s.try(c) || found
 		}
 	}
-	for _, d := range []string{"N", "K", "M"} {
+	for _, d := range slices.Sorted(maps.Keys(s.best.Dims)) {
 		for _, n := range []int{1, 2, 3, s.best.Dims[d] / 2, s.best.Dims[d] - 1} {
 			if n > 0 && n < s.best.Dims[d] {
 				c := s.best.Clone()
@@ -83,7 +85,7 @@ func (s *shrinker) pass() bool {
 // try keeps a case if it has a finding of the same kind.
 func (s *shrinker) try(c *randomformula.Case) bool {
 	c.Tidy()
-	key := strings.Join(c.Lines, "\n") + c.Attrs + strings.Join(c.Require, ",") + string(rune(c.Dims["N"])) + string(rune(c.Dims["K"])) + string(rune(c.Dims["M"]))
+	key := fmt.Sprint(strings.Join(c.Lines, "\n"), c.Attrs, c.Require, c.Dims)
 	if s.tried[key] || len(c.Outputs) == 0 || time.Now().After(s.end) {
 		return false
 	}
