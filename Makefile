@@ -73,9 +73,9 @@ property:
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run 'TestParallelEqualsSequential|TestCheckKillsMutants|TestRandomTiles' ./runtime/planner \
 		-graphs $(GRAPHS) -mutants $(MUTANTS) -tile-graphs $(TILINGS)
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m -run '^TestRandomGraphs$$' ./runtime/taskgraph -graphs $(TILINGS)
-	$(GO) test -run '^TestLoops' ./formula -all-loops
-	$(GO) test -run '^TestLargeExtents' ./kernels -largest 4000
-	$(GO) test -run '^TestRandomUses' ./optest -random-uses 4
+	$(GO) test -timeout 30m -run '^TestLoops' ./formula -all-loops
+	$(GO) test -timeout 30m -run '^TestLargeExtents' ./kernels -largest 4000
+	$(GO) test -timeout 30m -run '^TestRandomUses' ./optest -random-uses 4
 
 # plan-mutants changes plans in JSON in PLANS places, one at a time: a number, a string, an element or a list. It fails if a
 # mutant is neither refused nor computes the same. It takes some minutes.
@@ -91,8 +91,8 @@ bench: peers
 
 # bench-once runs each benchmark once, so that all of them work, and builds the program of bench-peers with the operators of test/formulas.
 bench-once:
-	$(GO) test -run '^$$' -bench . -benchtime 1x $(BENCHMARKED)
-	$(GO) test -count 1 -run '^TestFormulas$$' ./test/benchpeers -with-formulas
+	$(GO) test -timeout 30m -run '^$$' -bench . -benchtime 1x $(BENCHMARKED)
+	$(GO) test -count 1 -timeout 30m -run '^TestFormulas$$' ./test/benchpeers -with-formulas
 
 # peers measures the executor beside oneTBB and StarPU, where they and a C++ compiler are installed: empty
 # tasks, and tasks of about 150 ns.

@@ -257,8 +257,8 @@ func (f *formula) access(n expr.Node, t *tensor, groups [][]expr.Node, fr *frame
 	return f.shapeOf(t.slot, number), groups[1], nil
 }
 
-// looksUp reports whether elements of tensors, or the places of extremes, decide about an integer. Of nothing,
-// such a place is 0, which need not lie inside; an index of a range is there only if the range has one.
+// looksUp reports whether elements of tensors, or the places of extremes, decide about an integer. Of
+// nothing, such a place is 0, which need not lie inside; an index is there only if its range has one.
 func looksUp(n expr.Node) (found bool) {
 	expr.Walk(n, func(n expr.Node) {
 		switch n := n.(type) {

@@ -530,7 +530,7 @@ var kinds = []kind{
 		"at0[n, k] = $arg(k' in #k: {#x}) ; y0[n, k] = (x[n, at0[n, k]] else 0)",
 		"is0[n, k] = {any | all}(k' in #k: x[n, k'] {> | <=} x[n, k]) ; y0[n] = u[n]",
 	}},
-	// Tensors of a list, by their number: reads took the extents of the first one, also of those that have others.
+	// Tensors of a list, by their number: reads took the extents of the first one, also of others.
 	{name: "lists", lists: true, once: [][2]string{
 		{"#i", "i < count(xs) | i < count(xs) | i in 0 .. count(xs) | i in 1 .. count(xs) | i in 0 .. count(xs) - 1 | i in max(0, n - 1) .. count(xs) | i in 0 .. min(n + 1, count(xs))"},
 		{"#p", "| if i != 1 | if i > n | if x[n, 0] > 0.1 | if on[n]"},
@@ -566,7 +566,7 @@ var kinds = []kind{
 		"at0[n] = {count(i < count(xs), k if xs[i][n, k] > 0.37) | count(xs) + C[0]} ; is0[n] = {any | all}(i < count(xs): xs[i][n, 0] > 0.1) ; y0[n] = u[n]",
 		"y0[n, k] = {present(o) ? x[n, k] * o[k] : w[n, k] | x[n, k] + (present(o) ? o[k] : 0) | sum(k' in $run: x[n, k'] * (present(o) ? o[k'] : u[n])) | max(x[n, k], (present(o) ? o[k] : 0.37))}",
 	}},
-	// Elements of lists of attributes, at places that are constants, that depend on indices and that elements decide.
+	// Elements of lists of attributes at all kinds of places, and other types of attributes.
 	{name: "settings", sets: true, once: [][2]string{
 		{"#x", "x[n, k] | x[n, k] | $f(x[n, k]) | x[n, k] * v[k] | x[n, k] - u[n]"},
 		{"#e", "0 | 0.5 | u[n] | x[n, k]"},

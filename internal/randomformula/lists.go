@@ -8,7 +8,7 @@ import (
 // present is the name in Dims of the number of tensors in the input that may be absent.
 const present = "o"
 
-// settings gives values to the attributes that are lists, that may be absent, and that are one of several names.
+// settings gives values to the attributes that are lists, that may be absent, and that are names.
 func (w *writer) settings() {
 	list := func(n int, of ...string) string {
 		var items []string
