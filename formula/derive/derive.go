@@ -108,7 +108,8 @@ type deriver struct {
 	found    map[int][]*contribution // by tensor
 	adjoints map[int]*adjoint        // by tensor that statements define
 	names    map[string]int
-	size     int // number of terms derived so far
+	within   bool // whether the current statement is that of a recurrence
+	size     int  // number of terms derived so far
 	out      *Gradient
 }
 

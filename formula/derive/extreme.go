@@ -134,6 +134,9 @@ func (d *deriver) comparable(x *term.Term, vars []*term.Variable, guard *term.Te
 
 // extremes derives the gradient of a max or min reduction n. fresh is a copy of n with fresh variables.
 func (d *deriver) extremes(n, fresh, g *term.Term, vars []*term.Variable, guard *term.Term) error {
+	if done, err := d.running(n, fresh, g, vars, guard); done || err != nil {
+		return err
+	}
 	r := fresh.Reduction
 	inner := append(slices.Clone(vars), r.Vars...)
 	within := term.All(guard, r.Guard)

@@ -43,6 +43,8 @@ func (d *deriver) recurrence(block []*program.Statement) error {
 		d.adjoints[s.Target] = a
 	}
 	from := len(d.out.Statements)
+	d.within = true
+	defer func() { d.within = false }()
 	for _, s := range own {
 		if err := d.statement(s); err != nil {
 			return err

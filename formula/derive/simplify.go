@@ -682,6 +682,11 @@ func Narrowed(n *term.Term, scans bool) *term.Term {
 	if n.Op != term.Reduce || n.Kind != term.Real || n.Reduction.Body.Reduces() || n.Reduction.Guard.Reduces() { // temporaries hold what constant ranges go over
 		return n
 	}
+	if scans && n.Reduction.Kind.Is(reduction.Extreme) && !n.Reduction.Relative() {
+		if x := runningParts(n); x != nil {
+			return x
+		}
+	}
 	out := narrowed(n)
 	if out.Op == term.Reduce && n.Reduction.Scan() == nil {
 		if t := out.Reduction.Scan(); t != nil && (!scans || t.Guard != nil) {
@@ -708,7 +713,7 @@ func narrowed(n *term.Term) *term.Term {
 			rewritten = true
 		}
 	case reduction.Mean, reduction.Max, reduction.Min, reduction.Prod:
-		if r.Relative() || r.Scan() != nil || r.Chain() != nil {
+		if r.Relative() || r.Chain() != nil {
 			return n
 		}
 		for range 50 {

@@ -54,6 +54,11 @@ var kinds = []kind{
 		"y0[k] = $ext(n {if x[n, k] > -0.37 | }: {$nk | x[n, k]^2}) ; y1[k] = $ext(n: x[n, k])",
 		"t0[n] = $ext(k: x[n, k]^2) ; y0[n, k] = x[n, k]^2 - t0[n]",
 		"y0[n, k] = $ext(k' in $run: {x[n, k'] | x[n, k']^2 | x[n, k'] * v[k']})",
+		"y0[n, k] = {u[n] > 0.37 | k > 1 | k < K - 1 | true} ? $ext(k' in {$run | $run | 0 .. k + 3 | k - 2 .. K | 0 .. k - 1 | k + 2 .. K | 2 .. k + 1} {if mask[n, k'] | if v[k'] > 0.37 | if x[n, k'] < 0.4 | }: {x[n, k'] | x[n, k']^2 | v[k'] * u[n] | v[k'] | (x[n, k' + 1] else 0.5)}) : {0.5 | $nk}",
+		"y0[n, k] = $ext(k' {if k' {< | <= | > | >=} k {| + 1 | - 1 | + 2} {| && mask[n, k']} | if k' != k | if k' < 2 * k}: {x[n, k'] | x[n, k'] * v[k'] | x[n, k']^2 | v[k']})",
+		"y0[n, k] = $ext(k' {| if mask[n, k'] | if k' < 3}: k' {< | <= | > | >=} k {| + 1 | - 1 | + 2} ? {x[n, k'] | v[k'] | x[n, k']^2} : {0.5 | u[n] | -1e30 | v[k'] | x[n, k'] * v[k'] | (k' > 1 ? v[k'] : x[n, k'])})",
+		"y0[n] = sum(k: $ext(k' in {$run | 0 .. k + 2}: x[n, k'] {| * v[k']}) {| * v[k]})",
+		"y0[] = sum(n, k: $ext(k' in {$run | 0 .. k + 2}: x[n, k'] {| * v[k']}) {| * u[n]})",
 		"y0[n] = $ext(k: max(m: {cube[n, k, m] | cube[n, k, m] * v[k] | z[m, k] * x[n, k]}))",
 	}},
 	// An extreme was compared with its operand that has no gradient, which f16 and bf16 round.
