@@ -20,11 +20,11 @@ func (b *builder) constantNode(c *call) ([]*value, error) {
 		}
 		switch given.GetName() {
 		case "value":
-			v, err := b.m.stored(name, a.GetT())
+			v, err := b.fold.inFile(name, a.GetT())
 			return []*value{v}, err
 		case "sparse_value":
-			t, err := b.m.sparse(a.GetSparseTensor())
-			return []*value{constant(name, t)}, err
+			v, err := b.fold.sparseInFile(name, a.GetSparseTensor())
+			return []*value{v}, err
 		case "value_string", "value_strings":
 			return []*value{strange(name, "strings")}, nil
 		case "value_int":

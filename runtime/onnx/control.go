@@ -26,7 +26,7 @@ func (b *builder) body(c *call, name string) (*body, error) {
 	}
 	s := newScope(c.scope, c.scope.opsets)
 	s.attrs = c.scope.attrs
-	return &body{g, s}, s.initializers(b.m, g)
+	return &body{g, s}, s.initializers(b.fold, g)
 }
 
 // run computes the outputs of a body for values of its inputs.

@@ -19,6 +19,13 @@ type folder struct {
 	m      *Model
 	engine *engine.Engine
 	left   int64 // bytes of constants that it may still compute
+	// stored holds the tensors of the file that were read, by their messages: a graph or a function that is
+	// inserted several times has them once.
+	stored map[any]*value
+}
+
+func newFolder(m *Model) *folder {
+	return &folder{m: m, left: maxConstants, stored: map[any]*value{}}
 }
 
 // maxConstant bounds the bytes of a constant that is computed, and of what it is computed from. maxConstants

@@ -76,7 +76,7 @@ func Computed(names ...string) Option {
 // their extents are those for which the network is built. What the catalogue does not compute is an error, a
 // *Refused, after which the graph holds parts of the network.
 func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...Option) (*Network, error) {
-	b := newBuilder(&folder{m: m, left: maxConstants}, g)
+	b := newBuilder(newFolder(m), g)
 	b.variables, b.initializers = map[string]safetensors.Tensor{}, map[string]bool{}
 	for _, t := range m.graph.GetInitializer() {
 		b.initializers[t.GetName()] = true
@@ -86,7 +86,7 @@ func (m *Model) Insert(g *graph.Graph, inputs map[string]graph.Tensor, opts ...O
 	}
 	defer b.fold.close()
 	s := newScope(nil, m.opsets)
-	if err := s.initializers(m, m.graph); err != nil {
+	if err := s.initializers(b.fold, m.graph); err != nil {
 		return nil, err
 	}
 	taken := 0
@@ -256,9 +256,9 @@ func (s *scope) find(name string) *value {
 }
 
 // initializers adds the tensors that a graph holds.
-func (s *scope) initializers(m *Model, g *onnxpb.GraphProto) error {
+func (s *scope) initializers(f *folder, g *onnxpb.GraphProto) error {
 	for _, p := range g.GetInitializer() {
-		v, err := m.stored(p.GetName(), p)
+		v, err := f.inFile(p.GetName(), p)
 		if err == nil {
 			err = s.add(g, v)
 		}
@@ -267,9 +267,9 @@ func (s *scope) initializers(m *Model, g *onnxpb.GraphProto) error {
 		}
 	}
 	for _, p := range g.GetSparseInitializer() {
-		t, err := m.sparse(p)
+		v, err := f.sparseInFile(p.GetValues().GetName(), p)
 		if err == nil {
-			err = s.add(g, constant(p.GetValues().GetName(), t))
+			err = s.add(g, v)
 		}
 		if err != nil {
 			return fmt.Errorf("onnx: %w", err)
@@ -335,6 +335,11 @@ func (b *builder) run(s *scope, nodes []*onnxpb.NodeProto, names []string) ([]*v
 	for _, n := range b.freeze(s, nodes, names) {
 		c := &call{node: n, scope: s, domain: domain(n.GetDomain())}
 		c.version = s.opsets[c.domain]
+		for i, a := range n.GetAttribute() {
+			if slices.ContainsFunc(n.GetAttribute()[:i], func(b *onnxpb.AttributeProto) bool { return a.GetName() == b.GetName() }) {
+				return nil, c.refused(fmt.Sprintf("want one attribute %s, got another one", a.GetName()), nil)
+			}
+		}
 		for _, name := range n.GetInput() {
 			v := s.find(name)
 			if v == nil && name != "" && !s.absent[name] {

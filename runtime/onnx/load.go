@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/opgen/opgen/internal/base/onnxpb"
 	"github.com/opgen/opgen/internal/base/regular"
@@ -43,7 +44,13 @@ type Model struct {
 	ir        int64
 	catalogue *catalogue
 	dir       string // of external data; "" for none
+
+	mu    sync.Mutex
+	parts map[string]map[part][]byte // external data that was read, by file
 }
+
+// part is a part of a file with external data.
+type part struct{ offset, length int64 }
 
 type functionKey struct{ domain, name string }
 
@@ -190,25 +197,18 @@ func port(v *onnxpb.ValueInfoProto) Port {
 	return p
 }
 
-// external reads the data of a tensor that lies in another file.
+// external returns the data of a tensor that lies in another file. Each part of a file is read once, and the
+// model keeps it, so that tensors of one part share it. Parts that overlap would be more than the file holds.
 func (m *Model) external(t *onnxpb.TensorProto, size int) ([]byte, error) {
 	at := map[string]string{}
 	for _, e := range t.GetExternalData() {
 		at[e.GetKey()] = e.GetValue()
 	}
-	if m.dir == "" || !filepath.IsLocal(at["location"]) {
-		return nil, fmt.Errorf("want external data in a file of the model's folder, got %q", at["location"])
+	name := at["location"]
+	if m.dir == "" || !filepath.IsLocal(name) {
+		return nil, fmt.Errorf("want external data in a file of the model's folder, got %q", name)
 	}
-	root, err := os.OpenRoot(m.dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	f, err := root.Open(at["location"])
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
+	name = filepath.Clean(name)
 	offset, err := number(at["offset"], 0)
 	if err != nil {
 		return nil, err
@@ -217,14 +217,45 @@ func (m *Model) external(t *onnxpb.TensorProto, size int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if data, ok := m.parts[name][part{offset, length}]; ok && length == int64(size) {
+		return data, nil
+	}
+	root, err := os.OpenRoot(m.dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := regular.OpenIn(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	if length != int64(size) || offset < 0 || offset > info.Size()-length || !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("want %d bytes at %d of %s, which has %d, got %d", size, offset, at["location"], info.Size(), length)
+	if length != int64(size) || offset < 0 || offset > info.Size()-length {
+		return nil, fmt.Errorf("want %d bytes at %d of %s, which has %d, got %d", size, offset, name, info.Size(), length)
+	}
+	left := info.Size() - length
+	for p := range m.parts[name] {
+		left -= p.length
+	}
+	if left < 0 {
+		return nil, fmt.Errorf("want parts of %s, which has %d bytes, that do not overlap, got %d bytes at %d that others have", name, info.Size(), size, offset)
 	}
 	data := make([]byte, size)
-	_, err = f.ReadAt(data, offset)
-	return data, err
+	if _, err := f.ReadAt(data, offset); err != nil {
+		return nil, err
+	}
+	if m.parts == nil {
+		m.parts = map[string]map[part][]byte{}
+	}
+	if m.parts[name] == nil {
+		m.parts[name] = map[part][]byte{}
+	}
+	m.parts[name][part{offset, length}] = data
+	return data, nil
 }

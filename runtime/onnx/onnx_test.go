@@ -3,6 +3,7 @@ package onnx_test
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -346,9 +347,83 @@ func TestExternal(t *testing.T) {
 	if err := write("w.bin", "12"); err != nil {
 		t.Error(err)
 	}
-	for _, bad := range [][2]string{{"../w.bin", "12"}, {"w.bin", "8"}, {"none", "12"}, {"", "12"}, {"w.bin", "x"}} {
-		if err := write(bad[0], bad[1]); err == nil {
-			t.Errorf("%q: want an error", bad)
+	outside := filepath.Join(t.TempDir(), "w.bin")
+	if err := os.WriteFile(outside, make([]byte, 16), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	links := [][2]string{}
+	if os.Symlink(outside, filepath.Join(dir, "out")) == nil && os.Symlink("w.bin", filepath.Join(dir, "in")) == nil {
+		if err := write("in", "12"); err != nil {
+			t.Error(err)
+		}
+		links = append(links, [2]string{"out", "12"})
+	}
+	for _, bad := range append(links, [][2]string{{"../w.bin", "12"}, {outside, "12"}, {"w.bin", "8"}, {"none", "12"}, {"", "12"}, {".", "12"}, {"w.bin", "x"}}...) {
+		if err := write(bad[0], bad[1]); err == nil || !strings.Contains(err.Error(), "onnx: tensor w: ") {
+			t.Errorf("%q: want an error of the tensor, got %v", bad, err)
+		}
+	}
+}
+
+// TestExternalParts reads each part of another file once, and refuses parts that overlap: together, they
+// would be more than the file.
+func TestExternalParts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "w.bin"), make([]byte, 24), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		offsets []string
+		want    string // of the error
+	}{
+		{[]string{"0", "12"}, ""},
+		{[]string{"0", "0", "12", "0"}, ""},
+		{[]string{"0", "4"}, ""}, // 24 bytes together
+		{[]string{"0", "4", "8"}, "onnx: tensor w2: want parts of w.bin, which has 24 bytes, that do not overlap, got 12 bytes at 8 that others have"},
+	} {
+		var tensors []*onnxpb.TensorProto
+		nodes := []*onnxpb.NodeProto{node("Identity", []string{"x"}, []string{"s0"})}
+		for i, offset := range tt.offsets {
+			w := floats(fmt.Sprint("w", i), []int64{3})
+			w.DataLocation = onnxpb.TensorProto_EXTERNAL.Enum()
+			w.ExternalData = []*onnxpb.StringStringEntryProto{{Key: proto.String("location"), Value: proto.String([]string{"w.bin", "./w.bin"}[i%2])}, {Key: proto.String("offset"), Value: proto.String(offset)}}
+			tensors = append(tensors, w)
+			out := fmt.Sprint("s", i+1)
+			if i == len(tt.offsets)-1 {
+				out = "y"
+			}
+			nodes = append(nodes, node("Add", []string{fmt.Sprint("s", i), w.GetName()}, []string{out}))
+		}
+		path := filepath.Join(dir, "m.onnx")
+		if err := os.WriteFile(path, model(t, nodes, tensors), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		m, err := onnx.Load(path, target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			g := graph.New(1)
+			net, err := m.Insert(g, map[string]graph.Tensor{"x": g.Input("x", dtype.F32, 2, 3)})
+			if tt.want != "" {
+				if err == nil || err.Error() != tt.want {
+					t.Errorf("%v: got %v, want %s", tt.offsets, err, tt.want)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%v: %v", tt.offsets, err)
+				continue
+			}
+			first := map[string]*byte{}
+			for i, offset := range tt.offsets {
+				data := &net.Variables[fmt.Sprintf("w%d.value", i)].Data[0]
+				if before := first[offset]; before != nil && before != data {
+					t.Errorf("%v: tensor %d does not share its part", tt.offsets, i)
+				}
+				first[offset] = data
+			}
 		}
 	}
 }

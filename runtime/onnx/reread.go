@@ -21,7 +21,7 @@ type reader struct {
 
 func (s *saver) reader() *reader {
 	m := &Model{catalogue: s.catalogue, opsets: map[string]int{"": s.opset}}
-	r := &reader{s: s, values: map[string]*value{}, builder: newBuilder(&folder{m: m, left: maxConstants}, graph.New(0))}
+	r := &reader{s: s, values: map[string]*value{}, builder: newBuilder(newFolder(m), graph.New(0))}
 	r.variables = map[string]safetensors.Tensor{}
 	return r
 }

@@ -148,6 +148,35 @@ func (m *Model) stored(name string, p *onnxpb.TensorProto) (*value, error) {
 	return v, err
 }
 
+// inFile returns the value of a tensor in the file.
+func (f *folder) inFile(name string, p *onnxpb.TensorProto) (*value, error) {
+	if v := f.stored[p]; v != nil && v.name == name {
+		return v, nil
+	}
+	v, err := f.m.stored(name, p)
+	if err == nil {
+		f.stored[p] = v
+	}
+	return v, err
+}
+
+// sparseInFile returns the value of a sparse tensor in the file. Its elements take memory that the file does
+// not have, so they count as constants that follow from others.
+func (f *folder) sparseInFile(name string, p *onnxpb.SparseTensorProto) (*value, error) {
+	if v := f.stored[p]; v != nil && v.name == name {
+		return v, nil
+	}
+	t, err := f.m.sparse(p)
+	if err != nil {
+		return nil, err
+	}
+	if f.left -= int64(len(t.Data)); f.left < 0 {
+		return nil, fmt.Errorf("want at most %d bytes of sparse tensors, and of constants that follow from others", maxConstants)
+	}
+	f.stored[p] = constant(name, t)
+	return f.stored[p], nil
+}
+
 // sparse returns all elements of a tensor of which a file holds those that are not 0, with their row-major
 // numbers or with an index of each dimension.
 func (m *Model) sparse(p *onnxpb.SparseTensorProto) (t safetensors.Tensor, err error) {

@@ -3,7 +3,6 @@ package onnx
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -25,7 +24,7 @@ type use struct {
 	values map[string]*value
 	here   map[string]bool // whether the caller gives an input, or wants an output
 	consts map[string]any
-	errs   []error
+	failed error           // the first error of a name that an expression reads
 	bound  map[string]bool // names of weights that slots read
 }
 
@@ -99,12 +98,15 @@ func (x *use) eval(text string) (any, error) {
 		return nil, err
 	}
 	v, err := e.Eval(x.lookup, x.about)
-	return v, errors.Join(append(x.errs, err)...)
+	if x.failed != nil {
+		return nil, x.failed
+	}
+	return v, err
 }
 
 // lookup returns the value of a name: a constant, or an attribute of the node.
 func (x *use) lookup(name string) any {
-	if v, ok := x.consts[name]; ok {
+	if v, ok := x.consts[name]; ok || x.failed != nil {
 		return v
 	}
 	switch name {
@@ -118,8 +120,8 @@ func (x *use) lookup(name string) any {
 	for _, a := range x.e.Let {
 		if a.Name == name {
 			v, err := x.eval(a.Value)
-			if err != nil {
-				x.errs = append(x.errs, fmt.Errorf("%s: %w", name, err))
+			if err != nil && x.failed == nil {
+				x.failed = fmt.Errorf("%s: %w", name, err)
 			}
 			return v
 		}
@@ -134,14 +136,14 @@ func (x *use) lookup(name string) any {
 			out, err = known(*given.data)
 		}
 		if err != nil {
-			x.errs = append(x.errs, fmt.Errorf("%s: %w", name, err))
+			x.failed = fmt.Errorf("%s: %w", name, err)
 		}
 	} else if x.c.stored != nil {
 		return stored(name, x.c.stored)
 	} else if a := x.c.attribute(name); a != nil {
 		v, err := attribute(a)
 		if err != nil {
-			x.errs = append(x.errs, err)
+			x.failed = err
 		}
 		out = v
 	}
@@ -323,8 +325,28 @@ func (x *use) insert() ([]*value, error) {
 	if n == nil {
 		return nil, x.b.g.Err()
 	}
+	if err := x.weights(n); err != nil {
+		return nil, err
+	}
 	x.b.origins[n] = x.b.origin(x.c)
 	return x.outputs(n)
+}
+
+// weights refuses a node of which the caller left out an input that is a weight. The graph has made a
+// variable for it, whose value the file does not say.
+func (x *use) weights(n *graph.Node) error {
+	for slot := range n.Op.Slots {
+		s := &n.Op.Slots[slot]
+		if s.Role != task.RoleWeight || x.c.stored != nil {
+			continue
+		}
+		for _, t := range n.Tensors(slot) {
+			if t.Valid() && !x.bound[t.Name()] {
+				return fmt.Errorf("want a tensor for %s, got none", s.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // attributes refuses attributes of the node that the entry does not read.

@@ -24,10 +24,29 @@ func Open(path string) (*os.File, error) {
 		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("%w, got %s", errNotRegular, kind(info.Mode()))}
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return checked(f, path, err)
+}
+
+// OpenIn opens a regular file within a folder, as Open does. A link that leads out of the folder is refused.
+func OpenIn(root *os.Root, name string) (*os.File, error) {
+	info, err := root.Stat(name)
 	if err != nil {
 		return nil, err
 	}
-	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+	if !info.Mode().IsRegular() {
+		return nil, &fs.PathError{Op: "read", Path: name, Err: fmt.Errorf("%w, got %s", errNotRegular, kind(info.Mode()))}
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	return checked(f, name, err)
+}
+
+// checked closes a file that is no regular one.
+func checked(f *os.File, path string, err error) (*os.File, error) {
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
 		err = &fs.PathError{Op: "read", Path: path, Err: errNotRegular}
 	}
 	if err != nil {
