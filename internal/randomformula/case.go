@@ -9,6 +9,7 @@
 package randomformula
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,8 +29,10 @@ type Slot struct {
 	// Number is the name in Dims of the number of tensors, or "" for one tensor. In the shape of a list, C is
 	// an extent of each tensor's own: that of tensor i is C0, C1 and so on in Dims.
 	Number string
-	Least  int    // the least number of tensors of a list
-	Of     string // the list as many tensors as which an output has, or ""
+	Least  int // the least number of tensors of a list
+	// Declared is the shape in the spec, in TOML, if Shape has the extents of the use.
+	Declared string
+	Of       string // the list as many tensors as which an output has, or ""
 }
 
 // mayLack reports whether there may be a use without a tensor in the slot. Such a slot gives no dimension.
@@ -43,14 +46,17 @@ type Case struct {
 	Attrs           string // the attributes of the use, as JSON
 	Declared        string // the attributes of the spec, in TOML
 	Require         []string
-	Scatter         []string       // inputs to whose gradients elements are added
-	Dims            map[string]int // extents of the use
-	Example         map[string]int // extents of the example in the spec
-	Run             []int          // the extents of N, if N is a run of dimensions; nil if it is one
-	Type            string         // f16, bf16, f32 or f64
-	Few             bool           // whether inputs are drawn from few numbers, so that some are equal
-	Unasked         bool           // whether the use has no outputs on request
-	Values          uint64         // the seed of their elements
+	Scatter         []string         // inputs to whose gradients elements are added
+	Dims            map[string]int   // extents of the use
+	Example         map[string]int   // extents of the example in the spec
+	Run             []int            // the extents of N, if N is a run of dimensions; nil if it is one
+	Runs            map[string][]int // extents of runs such as X... in the use
+	ExampleRuns     map[string][]int // and in the example
+	Defined         string           // the dimensions that the spec defines, in TOML
+	Type            string           // f16, bf16, f32 or f64
+	Few             bool             // whether inputs are drawn from few numbers, so that some are equal
+	Unasked         bool             // whether the use has no outputs on request
+	Values          uint64           // the seed of their elements
 	// Numbers says how elements are drawn: "" is around 1, "zeros" also rows of 0, "equal" rows of one
 	// number, "great" and "small" of many sizes, "far" of one size far from 1, "tiny" below the least normal
 	// number, "shares" from 0 to 1, also 0 and 1, "special" also NaN and infinities, "bits" integers with all
@@ -78,6 +84,9 @@ func (c *Case) Spec() string {
 	if c.Declared != "" {
 		fmt.Fprintf(&b, "\n[attrs]\n%s", c.Declared)
 	}
+	if c.Defined != "" {
+		fmt.Fprintf(&b, "\n[dims]\n%s", c.Defined)
+	}
 	b.WriteString("\n[slots]\n")
 	for _, s := range c.Inputs {
 		fmt.Fprintf(&b, "%s = { role = \"input\", type = %q, shape = %s", s.Name, s.Type, c.tomlShape(s.Shape))
@@ -99,7 +108,7 @@ func (c *Case) Spec() string {
 		b.WriteString(" }\n")
 	}
 	for _, s := range c.Outputs {
-		fmt.Fprintf(&b, "%s = { role = \"output\", type = %q, shape = %s", s.Name, s.Type, c.tomlShape(s.Shape))
+		fmt.Fprintf(&b, "%s = { role = \"output\", type = %q, shape = %s", s.Name, s.Type, cmp.Or(s.Declared, c.tomlShape(s.Shape)))
 		if s.Requested {
 			b.WriteString(", present = \"caller\"")
 		}
@@ -125,6 +134,15 @@ func (c *Case) Spec() string {
 	shown := ""
 	if strings.Contains(c.Declared, "flag") { // which is another one in half of the uses
 		shown = fmt.Sprintf("attrs = { flag = %v }\n", c.Values%8 < 4)
+	}
+	var given []string
+	for _, a := range attributes {
+		if a.shown != "" && strings.Contains(c.Declared, a.name+" = ") {
+			given = append(given, a.name+" = "+a.shown)
+		}
+	}
+	if given != nil {
+		shown = fmt.Sprintf("attrs = { %s }\n", strings.Join(given, ", "))
 	}
 	c.writeExample(&b, shown)
 	return b.String()
@@ -160,14 +178,22 @@ func (c *Case) half(number uint64) *Case {
 }
 
 // Extents returns the extents of a shape in the use.
-func (c *Case) Extents(shape []string) []int { return extents(shape, c.Dims, c.Run) }
+func (c *Case) Extents(shape []string) []int { return extents(shape, c.Dims, runs(c.Runs, c.Run)) }
 
 // Tensors returns the shapes of a slot's tensors in the use.
-func (c *Case) Tensors(s Slot) [][]int { return tensors(s, c.Dims, c.Run) }
+func (c *Case) Tensors(s Slot) [][]int { return tensors(s, c.Dims, runs(c.Runs, c.Run)) }
 
-func tensors(s Slot, dims map[string]int, run []int) [][]int {
+// runs returns the extents of all runs by their names in shapes. n are those of N, if it is one.
+func runs(of map[string][]int, n []int) map[string][]int {
+	if n == nil {
+		return of
+	}
+	return map[string][]int{"N": n}
+}
+
+func tensors(s Slot, dims map[string]int, runs map[string][]int) [][]int {
 	if s.Number == "" {
-		return [][]int{extents(s.Shape, dims, run)}
+		return [][]int{extents(s.Shape, dims, runs)}
 	}
 	out := [][]int{}
 	for i := range dims[s.Number] {
@@ -177,15 +203,15 @@ func tensors(s Slot, dims map[string]int, run []int) [][]int {
 				own[k] = fmt.Sprintf("C%d", i)
 			}
 		}
-		out = append(out, extents(own, dims, run))
+		out = append(out, extents(own, dims, runs))
 	}
 	return out
 }
 
-func extents(shape []string, dims map[string]int, run []int) []int {
+func extents(shape []string, dims map[string]int, runs map[string][]int) []int {
 	out := []int{}
 	for _, d := range shape {
-		if d == "N" && run != nil {
+		if run, ok := runs[d]; ok {
 			out = append(out, run...)
 			continue
 		}
@@ -210,12 +236,12 @@ func (c *Case) Clone() *Case {
 
 func (c *Case) writeExample(b *strings.Builder, attrs string) {
 	b.WriteString("\n[[examples]]\n" + attrs)
-	var run []int
+	of := c.ExampleRuns
 	if c.Run != nil {
-		run = []int{3, 2}
+		of = runs(nil, []int{3, 2})
 	}
 	for _, s := range c.Inputs {
-		shapes := tensors(s, c.Example, run)
+		shapes := tensors(s, c.Example, of)
 		text := fmt.Sprint(shapes)
 		if s.Number == "" || s.Number == present && len(shapes) > 0 {
 			text = fmt.Sprint(shapes[0])
@@ -243,11 +269,13 @@ func (c *Case) tomlShape(shape []string) string {
 }
 
 // attributes are what formulas may use, as specs declare them.
-var attributes = []struct{ name, declared string }{
-	{"rate", "rate = { type = \"float\", default = 0.5 }\n"}, {"size", "size = { type = \"int\", min = 1, default = 2 }\n"}, {"flag", "flag = { type = \"bool\", default = true }\n"},
-	{"shares", "shares = { type = \"float\", list = true, default = [0.5, 2.0] }\n"}, {"steps", "steps = { type = \"int\", list = true, default = [1] }\n"},
-	{"signed", "signed = { type = \"bool\", list = true, len = 3, default = [true, false, true] }\n"}, {"cap", "cap = { type = \"float\", optional = true }\n"},
-	{"mode", "mode = { type = \"enum\", values = [\"NEAR\", \"FAR\"], default = \"NEAR\" }\n"},
+var attributes = []struct{ name, declared, shown string }{
+	{"rate", "rate = { type = \"float\", default = 0.5 }\n", ""}, {"size", "size = { type = \"int\", min = 1, default = 2 }\n", ""},
+	{"flag", "flag = { type = \"bool\", default = true }\n", ""}, {"shares", "shares = { type = \"float\", list = true, default = [0.5, 2.0] }\n", ""},
+	{"steps", "steps = { type = \"int\", list = true, default = [1] }\n", ""}, {"signed", "signed = { type = \"bool\", list = true, len = 3, default = [true, false, true] }\n", ""},
+	{"cap", "cap = { type = \"float\", optional = true }\n", ""}, {"mode", "mode = { type = \"enum\", values = [\"NEAR\", \"FAR\"], default = \"NEAR\" }\n", ""},
+	{"axes", "axes = { type = \"axes\", of = \"whole\" }\n", "[0]"}, {"perm", "perm = { type = \"axes\", of = \"whole\" }\n", "[1, 0]"},
+	{"places", "places = { type = \"int\", list = true, min = 0 }\n", "[1]"}, {"dim", "dim = { type = \"axis\", of = \"lane\", binds = \"R\" }\n", "1"},
 }
 
 // Tidy leaves out what the lines do not use: values, functions, inputs and attributes. An input whose
@@ -286,6 +314,20 @@ func (c *Case) Tidy() {
 		rank := map[bool]int{true: 1}
 		return rank[a.mayLack()] - rank[b.mayLack()]
 	})
+	for _, list := range [][]Slot{c.Inputs, c.Outputs} { // attributes that only shapes have
+		for _, s := range list {
+			text += "\n" + s.Declared
+			if slices.Contains(s.Shape, "A...") {
+				text += " dim"
+			}
+		}
+	}
+	c.Defined = ""
+	for _, d := range defined {
+		if slices.ContainsFunc(c.Outputs, func(s Slot) bool { return slices.Contains(s.Shape, d.name+"...") }) {
+			c.Defined += d.name + " = " + d.value + "\n"
+		}
+	}
 	c.Scatter = nil
 	var values []string
 	c.Declared = ""

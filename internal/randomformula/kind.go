@@ -29,6 +29,7 @@ type kind struct {
 	asks    bool    // some outputs are there on request only
 	lists   bool    // there are lists of tensors, and an input that may be absent
 	sets    bool    // there are attributes that are lists, that may be absent, or that are names
+	runs    bool    // there are runs of dimensions, axes and permutations
 	any     bool    // those of all other kinds, over nothing: the last kind
 }
 
@@ -116,6 +117,9 @@ func (k kind) formula(seed, number uint64) *Case {
 	if k.lists {
 		w.lists()
 	}
+	if k.runs {
+		w.runs()
+	}
 	if mentions(strings.Join(w.c.Lines, "\n"), taps.Name) {
 		w.c.Inputs = append(w.c.Inputs, taps)
 		w.c.Example["size"] = 2
@@ -124,7 +128,11 @@ func (k kind) formula(seed, number uint64) *Case {
 	for _, l := range w.c.Lines {
 		m := result.FindStringSubmatch(l)
 		if m != nil && !slices.ContainsFunc(w.c.Outputs, func(s Slot) bool { return s.Name == m[1]+m[2] }) {
-			w.c.Outputs = append(w.c.Outputs, Slot{Name: m[1] + m[2], Type: resultTypes[m[1]], Shape: dimsOf(m[3])})
+			s := Slot{Name: m[1] + m[2], Type: resultTypes[m[1]], Shape: dimsOf(m[3])}
+			if k.runs {
+				w.shapeOfRun(&s, m[3])
+			}
+			w.c.Outputs = append(w.c.Outputs, s)
 		}
 		if m := listed.FindStringSubmatch(l); m != nil {
 			of := listsOf[m[1]]
@@ -198,7 +206,7 @@ func (w *writer) around() {
 		left, x, _ := strings.Cut(l, " = ")
 		named := "t9[" + m[3] + "]"
 		form := w.pick("", "", "", "tanh(@)", "(@) * limit[]", "(@) - 0.5", "t9", "t9 squared")
-		if strings.Contains(m[3], "n") && w.one(8) {
+		if mentions(m[3], "n") && w.one(8) {
 			form = "n > 0 ? (@) : 0.5"
 		}
 		switch form {

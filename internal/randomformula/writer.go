@@ -30,6 +30,8 @@ type writer struct {
 	within  bool     // in a branch, a condition or a reduction, where no order or scan stands
 	calls   []function
 	given   []statement // of the values of the formula's own
+	// axes, perm and places are the attributes of kinds with runs, from the front.
+	axes, perm, places []int
 }
 
 // statement is what a statement gives, and its indices.
