@@ -19,6 +19,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/opgen/opgen/cmd/opgen-onnx/onnxgo"
 	"github.com/opgen/opgen/internal/base/onnxpb"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
@@ -198,8 +199,12 @@ func TestMutated(t *testing.T) {
 	for name, list := range tests {
 		files[name] = list["model.onnx"]
 	}
-	for _, path := range []string{"namaste_deepa.onnx", "ch_ppocr_mobile_v2.0_cls_infer.onnx"} {
-		data, err := os.ReadFile(filepath.Join("testdata/models", path))
+	paths := []string{"testdata/models/namaste_deepa.onnx", "testdata/models/ch_ppocr_mobile_v2.0_cls_infer.onnx"}
+	if more := os.Getenv("OPGEN_ONNX"); more != "" {
+		paths = append(paths, filepath.Join(more, "models/ch_PP-OCRv4_rec_infer.onnx"), filepath.Join(more, "models/silero_vad_v5.onnx"))
+	}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +224,11 @@ func TestMutated(t *testing.T) {
 	all := slices.Sorted(maps.Keys(ops))
 	counts := map[string][2]int{}
 	for i, name := range slices.Sorted(maps.Keys(models)) {
-		for k := range *mutations {
+		many := *mutations
+		if tests[name] == nil {
+			many *= 20
+		}
+		for k := range many {
 			seed := *mutation + uint64(k)
 			m := &mutator{rand.New(rand.NewPCG(seed, uint64(i))), proto.Clone(models[name]).(*onnxpb.ModelProto), all}
 			var what []string
@@ -254,7 +263,7 @@ type panicked struct{ what string }
 
 func (p panicked) Error() string { return p.what }
 
-// try reads the network, builds and plans it, and runs it if it is small.
+// try reads the network, and writes it as a package, or builds, plans and runs it.
 func (m *mutator) try(files map[string][]byte) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -288,13 +297,24 @@ func (m *mutator) try(files map[string][]byte) (err error) {
 		shape, size := []int{}, 1
 		for _, n := range p.Extents {
 			if n < 0 {
-				n = 2
+				n = 2 + 30*m.IntN(2)
 			}
-			if shape, size = append(shape, n), size*n; size > 1<<20 {
+			if n > 1<<20 || size*n > 1<<20 {
 				return errors.New("a large input")
 			}
+			shape, size = append(shape, n), size*n
 		}
 		inputs.tensors[p.Name] = safetensors.Tensor{Type: p.Type, Shape: shape, Data: make([]byte, size*p.Type.Size())}
+	}
+	if m.IntN(4) == 0 {
+		o := onnxgo.Options{Package: "net", Source: "net.onnx", Extents: map[string][]int{}, Known: map[string]safetensors.Tensor{}}
+		for name, x := range inputs.tensors {
+			if o.Extents[name] = x.Shape; inputs.known[name] {
+				o.Known[name] = x
+			}
+		}
+		_, err := onnxgo.Write(model, target, o)
+		return err
 	}
 	l, err := loadOn(1, m.IntN(2) == 0, graph.Inference, model, registry(), inputs)
 	if err != nil {
