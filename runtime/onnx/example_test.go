@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/opgen/opgen"
 	"github.com/opgen/opgen/generated/catalogue"
 	"github.com/opgen/opgen/generated/onnxtable"
+	"github.com/opgen/opgen/internal/base/onnxpb"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/onnx"
@@ -97,4 +100,33 @@ func ExampleFunctions() {
 	// Add
 	// AffineGrid
 	// ArgMax
+}
+
+// A sequence is a list of tensors of the graph, and an optional value may be left out.
+func ExampleSequence() {
+	tensor := &onnxpb.TypeProto{Value: &onnxpb.TypeProto_TensorType{TensorType: &onnxpb.TypeProto_Tensor{ElemType: proto.Int32(1)}}}
+	list := &onnxpb.TypeProto{Value: &onnxpb.TypeProto_SequenceType{SequenceType: &onnxpb.TypeProto_Sequence{ElemType: tensor}}}
+	maybe := &onnxpb.TypeProto{Value: &onnxpb.TypeProto_OptionalType{OptionalType: &onnxpb.TypeProto_Optional{ElemType: tensor}}}
+	data, err := proto.Marshal(&onnxpb.ModelProto{OpsetImport: []*onnxpb.OperatorSetIdProto{{Version: proto.Int64(17)}}, Graph: &onnxpb.GraphProto{
+		Input:  []*onnxpb.ValueInfoProto{{Name: proto.String("list"), Type: list}, {Name: proto.String("maybe"), Type: maybe}},
+		Output: []*onnxpb.ValueInfoProto{{Name: proto.String("all")}, {Name: proto.String("there")}},
+		Node: []*onnxpb.NodeProto{
+			node("ConcatFromSequence", []string{"list"}, []string{"all"}, integer("axis", 0)), node("OptionalHasElement", []string{"maybe"}, []string{"there"})}}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	m, err := onnx.Read(data, target)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g := graph.New(1)
+	net, err := m.Insert(g, nil, onnx.Sequence("list", g.Input("a", dtype.F32, 2), g.Input("b", dtype.F32, 3)), onnx.Without("maybe"))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(net.Outputs[0].Shape(), net.Counts)
+	// Output: [5] [1 1]
 }
