@@ -39,7 +39,7 @@ func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.S
 			i--
 			continue
 		}
-		if s.Value.Op != term.Reduce || !z.alone(out, i) || !z.lasts(s) {
+		if s.Value.Op != term.Reduce || !z.alone(out, i) {
 			continue
 		}
 		users := 0
@@ -50,7 +50,7 @@ func (z *normalizer) withoutCopies(statements []*program.Statement) []*program.S
 				at = j
 			}
 		}
-		if at <= i || users != 1 {
+		if at <= i || users != 1 || !z.unwritten(s, out[i:at+1]) {
 			continue
 		}
 		if o := out[at]; o.Value.Op == term.Element && o.Value.Read.Tensor == s.Target && !o.Add && o.Guard == nil && len(o.Vars) == len(s.Vars) {
@@ -86,11 +86,16 @@ func (z *normalizer) copies(statements []*program.Statement, i int) bool {
 
 // stays reports whether neither statement i nor a later one writes memory that statement i reads.
 func (z *normalizer) stays(statements []*program.Statement, i int) bool {
+	return z.unwritten(statements[i], statements[i:])
+}
+
+// unwritten reports whether none of some statements writes memory that the value of s reads.
+func (z *normalizer) unwritten(s *program.Statement, statements []*program.Statement) bool {
 	ok := true
-	statements[i].Value.Walk(func(n *term.Term) {
+	s.Value.Walk(func(n *term.Term) {
 		for k := 0; n.Op == term.Element && k < n.Read.Count; k++ {
 			memory := z.tensors[n.Read.Tensor+k].Memory
-			ok = ok && !slices.ContainsFunc(statements[i:], func(o *program.Statement) bool { return z.tensors[o.Target].Memory == memory })
+			ok = ok && !slices.ContainsFunc(statements, func(o *program.Statement) bool { return z.tensors[o.Target].Memory == memory })
 		}
 	})
 	return ok
@@ -156,18 +161,6 @@ func knownBox(vars []*term.Variable) (n int, known bool) {
 	return n, true
 }
 
-// lasts reports whether the value of a statement is the same during the whole task: no statement writes
-// memory that it reads.
-func (z *normalizer) lasts(s *program.Statement) bool {
-	ok := true
-	s.Value.Walk(func(n *term.Term) {
-		for i := 0; n.Op == term.Element && i < n.Read.Count; i++ {
-			ok = ok && !z.written[z.tensors[n.Read.Tensor+i].Memory]
-		}
-	})
-	return ok
-}
-
 // few reports whether a value is cheap to recompute for each use. It has few operations. It loads only from
 // tensors that no statement writes, and each load is invariant along an index.
 func (z *normalizer) few(s *program.Statement) bool {
@@ -228,7 +221,8 @@ func (z *normalizer) alone(statements []*program.Statement, i int) bool {
 		again := j != i && o.Target == s.Target
 		o.Walk(func(m *term.Term) { // selection among tensors, or an access that may be out of bounds
 			if m.Op == term.Element && m.Read.Tensor <= s.Target && s.Target < m.Read.Tensor+m.Read.Count {
-				again = again || m.Read.Count > 1 || m.Read.Which != nil || !z.withinExtents(m)
+				again = again || m.Read.Count > 1 || m.Read.Which != nil || !z.withinExtents(m) ||
+					!slices.EqualFunc(m.Read.Ext, s.Left.Ext, term.SameInteger) // a number among other extents is at other indices
 			}
 		})
 		if again {
