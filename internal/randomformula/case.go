@@ -70,8 +70,9 @@ type Case struct {
 	// lines themselves.
 	Meant    []string
 	Features map[string]bool
-	Text     string // the spec, if it is a given one
-	Variable string // its dtype variable, which Type is
+	Applied  []string // names of the operators that the formula applies, see OtherSpec
+	Text     string   // the spec, if it is a given one
+	Variable string   // its dtype variable, which Type is
 }
 
 // Spec returns the operator's spec.
@@ -332,7 +333,7 @@ func (c *Case) Tidy() {
 	var values []string
 	c.Declared = ""
 	for _, a := range attributes {
-		if mentions(text, a.name) {
+		if mentions(text, a.name) && (a.shown == "" || c.Runs != nil) {
 			c.Declared += a.declared
 			for _, v := range strings.Split(strings.Trim(c.Attrs, "{}"), ", ") {
 				if strings.HasPrefix(v, "\""+a.name+"\"") {

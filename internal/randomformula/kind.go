@@ -1,6 +1,7 @@
 package randomformula
 
 import (
+	"maps"
 	"math/rand/v2"
 	"regexp"
 	"slices"
@@ -30,6 +31,7 @@ type kind struct {
 	lists   bool    // there are lists of tensors, and an input that may be absent
 	sets    bool    // there are attributes that are lists, that may be absent, or that are names
 	runs    bool    // there are runs of dimensions, axes and permutations
+	applies bool    // the formula applies other operators
 	any     bool    // those of all other kinds, over nothing: the last kind
 }
 
@@ -141,6 +143,13 @@ func (k kind) formula(seed, number uint64) *Case {
 	}
 	if k.asks {
 		w.ask()
+	}
+	if k.applies {
+		for _, name := range slices.Sorted(maps.Keys(others)) {
+			if mentions(strings.Join(w.c.Lines, "\n"), name) {
+				w.c.Applied = append(w.c.Applied, name)
+			}
+		}
 	}
 	if k.numbers == "bounds" || k.numbers == "bits" {
 		typ := w.pick("i32", "i16", "u16", "u32")

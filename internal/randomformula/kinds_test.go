@@ -43,7 +43,11 @@ func TestTextsOfKinds(t *testing.T) {
 func findings(c *Case) string {
 	for {
 		var list diag.List
-		driver.Resolve([]driver.Input{{Path: "specs/op.toml", Text: c.Spec()}}, &list)
+		specs := []driver.Input{{Path: "specs/op.toml", Text: c.Spec()}}
+		for _, name := range c.Applied {
+			specs = append(specs, driver.Input{Path: "specs/" + name + ".toml", Text: OtherSpec(name)})
+		}
+		driver.Resolve(specs, &list)
 		if list.Empty() {
 			return ""
 		}

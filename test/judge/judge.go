@@ -42,7 +42,11 @@ const mostSteps = 3 << 20
 func check(c *randomformula.Case) (*liveOperator, string) {
 	for {
 		var list diag.List
-		ops, err := read([]driver.Input{{Path: "specs/" + c.Name + ".toml", Text: c.Spec()}}, &list)
+		specs := []driver.Input{{Path: "specs/" + c.Name + ".toml", Text: c.Spec()}}
+		for _, name := range c.Applied {
+			specs = append(specs, driver.Input{Path: "specs/" + name + ".toml", Text: randomformula.OtherSpec(name)})
+		}
+		ops, err := read(specs, &list)
 		if err != nil {
 			return nil, err.Error()
 		}
