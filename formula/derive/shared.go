@@ -36,12 +36,13 @@ func Shared(statements []*program.Statement, result func(tensor int) bool) []*te
 // reads targets of the statements only at that index.
 func sharedBy(loops []*program.Statement, given map[int]bool, extent *term.Term) bool {
 	axes := map[int]int{} // by target: the position of the extent on the left side
+	lefts := map[int]*term.Read{}
 	for _, s := range loops {
 		at := axis(s, extent)
 		if was, ok := axes[s.Target]; at < 0 || s.Add || ok && was != at {
 			return false
 		}
-		axes[s.Target] = at
+		axes[s.Target], lefts[s.Target] = at, s.Left
 	}
 	for _, s := range loops {
 		own := s.Left.Idx[axis(s, extent)]
@@ -51,7 +52,8 @@ func sharedBy(loops []*program.Statement, given map[int]bool, extent *term.Term)
 				return
 			}
 			at, ok := axes[r.Tensor]
-			fine = fine && ok && r.Count == 1 && at < len(r.Idx) && term.Identical(r.Idx[at], own)
+			fine = fine && ok && r.Count == 1 && at < len(r.Idx) && term.Identical(r.Idx[at], own) &&
+				slices.EqualFunc(r.Ext, lefts[r.Tensor].Ext, term.SameInteger) // by number among other extents, it is another element
 		})
 		if !fine {
 			return false

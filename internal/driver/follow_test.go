@@ -139,7 +139,7 @@ B divides outputs
 }
 
 // TestOverAtAllExamples resolves operators whose statements share other dimensions from example to example.
-// What a task runs over holds at all of them.
+// What a task runs over holds at all of them, and for elements that are read by number.
 func TestOverAtAllExamples(t *testing.T) {
 	for name, c := range map[string]struct{ spec, want string }{
 		"broadcast": {`formula = "output[o] = condition[fit(o, C)] ? x[fit(o, X)] : 0"
@@ -154,6 +154,12 @@ attrs    = { rows = { type = "bool", default = false } }
 examples = [{ x = [2, 3] }, { x = [2, 3], attrs = { rows = true } }]
 slots    = { x = { role = "input", type = "f32", shape = ["B", "K"], trainable = false }, output = { role = "output", type = "f32", shape = ["B", "K"] } }
 `, "B"},
+		"numbers among other extents": {`formula = """
+wide[k, b, m]   = sum(k': x[b, k'] * x[b, k]) * (m + 1) for m < 3
+output[m, b, k] = wide[#(m, b, k)]"""
+examples = [{ x = [2, 4] }, { x = [3, 5] }]
+slots    = { x = { role = "input", type = "f32", shape = ["B", "K"], trainable = false }, output = { role = "output", type = "f32", shape = [3, "B", "K"] } }
+`, "1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := operatorOf(t, "edition = 1\nname = \"op\"\ndoc = \"An operator.\"\ntasks = { forward = {} }\n"+c.spec, "kernels/op.go")
