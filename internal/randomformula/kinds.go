@@ -631,6 +631,9 @@ var kinds = []kind{
 		"y0[a] = $red(r, b: #l)",
 		"t0[n, k] = {u[n] * 2 | v[k] + 1 | 0.5 | $f(u[n]) | n * 0.1 | mean(m: cube[n, k, m])} ; y0[k, n] = t0[#(k, n)] {| * x[n, k]}",
 		"t0[n, k] = {u[n] * 2 | v[k] + 1 | x[n, k] | mean(n': x[n', k]) | max(k' in 0 .. k + 1: x[n, k'])} ; y0[n, k] = {t0[#(k, n)] | x[#(k, n)] * t0[n, k] | t0[#(k, n)] * t0[#(n, k)]}",
+		"t0[n, k, m] = {cube[n, k, m] * 2 | $f(cube[n, k, m]) | mean(k': cube[n, k', m]) + k} ; y0[m, k, n] = t0[#(m, k, n)] {| * x[n, k]}",
+		"t0[n, k, m] = {cube[n, k, m]^2 | $f(cube[n, k, m])} ; y0[{m, k | k, m}] = {sum | max}(n: t0[#({m, k, n | n, m, k | k, n, m})]) ; y1[k] = {sum | mean}(n, m: t0[#(m, k, n)])",
+		"t0[m, k, n] = {sum(n': cube[n', k, m] * x[n, k]) | max(n': cube[n', k, m] - x[n, k])} ; y0[n, k, m] = t0[#(n, k, m)] - cube[n, k, m]",
 		"t0[n, k] = {x[n, k] * 2 | $f(x[n, k])} ; y0[k] = sum(n: t0[#(k, n)] {| * x[n, k] | * u[n]}) ; y1[n] = max(k: t0[#(k, n)])",
 	}},
 	// Formulas of other operators in the place of what is applied.
