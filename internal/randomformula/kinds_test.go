@@ -20,7 +20,7 @@ func TestTextsOfKinds(t *testing.T) {
 			}
 			accepted, last := 0, ""
 			const draws = 12
-			for number := range uint64(draws) {
+			for number := uint64(0); number < draws && accepted < draws/3; number++ {
 				c := one.formula(5, number)
 				if lines := strings.Join(slices.Concat(c.Lines, c.Meant), " "); strings.ContainsAny(lines, "${}") || strings.Contains(lines, "=>") ||
 					slices.ContainsFunc(k.once, func(o [2]string) bool { return strings.Contains(lines, o[0]) }) {
