@@ -78,13 +78,14 @@ func (k kind) formula(seed, number uint64) *Case {
 	if k.wraps {
 		w.size()
 	}
-	if k.sets {
-		w.settings()
-	}
 	if k.any { // that of another kind, over nothing
 		other := kinds[w.IntN(len(kinds)-1)]
 		k.texts, k.once, k.few = other.texts, other.once, w.one(2)
+		k.lists, k.sets, k.runs, k.applies = other.lists, other.sets, other.runs, other.applies
 		w.c.Dims[w.pick("N", "K", "M")] = 0
+	}
+	if k.sets {
+		w.settings()
 	}
 	if k.single {
 		w.c.Type = "f32"
