@@ -151,12 +151,12 @@ func (sc *Scope) dimElem(sl *spec.Slot, s *source.Scalar, name string, rest bool
 	}
 	if sl.Present.Set() {
 		sc.list.Add(diag.UnboundDim, s.Span, "slot %s may be absent, so it cannot bind the dimension %s", sl.Name, name).
-			Hinted("use a dimension that another input binds, or _")
+			Hinted("use a dimension that an input above binds, or _")
 		return Elem{}, false
 	}
 	if sl.MaybeEmpty() {
 		sc.list.Add(diag.UnboundDim, s.Span, "slot %s may hold no tensor, so it cannot bind the dimension %s", sl.Name, name).
-			Hinted("give variadic min = 1, or write %s[i] for the list of each tensor's extent", name)
+			Hinted("give variadic min = 1, use a dimension that an input above binds, or write %s[i] for the list of each tensor's extent", name)
 		return Elem{}, false
 	}
 	kind := expr.Int
