@@ -217,7 +217,15 @@ func extents(shape []string, dims map[string]int, runs map[string][]int) []int {
 			continue
 		}
 		n, ok := dims[d]
-		if !ok {
+		switch outer, inner, product := strings.Cut(d, " * "); {
+		case ok:
+		case product:
+			n = dims[outer] * dims[inner]
+		case d == total:
+			for i := range dims["ys"] {
+				n += dims[fmt.Sprintf("C%d", i)]
+			}
+		default:
 			fmt.Sscan(d, &n)
 		}
 		out = append(out, n)
@@ -293,7 +301,7 @@ func (c *Case) Tidy() {
 			needed[d] = needed[d] || strings.HasPrefix(r, d)
 		}
 		for _, s := range c.Outputs {
-			needed[d] = needed[d] || slices.Contains(s.Shape, d)
+			needed[d] = needed[d] || slices.ContainsFunc(s.Shape, func(x string) bool { return mentions(x, d) })
 		}
 	}
 	c.Inputs = slices.DeleteFunc(c.Inputs, func(s Slot) bool { return !mentions(text, s.Name) })

@@ -194,11 +194,21 @@ var listsOf = map[string]string{"each": "xs", "own": "ys"}
 
 var resultTypes = map[string]string{"y": "T", "at": "i64", "is": "bool", "big": "u64", "byte": "u8", "tiny": "i8", "short": "i32"}
 
-// dimsOf returns the dimensions of indices.
+// total is the dimension in which the extents of all tensors of ys follow each other.
+const total = "sum(C)"
+
+// dimsOf returns the dimensions of indices, of which k * M + m makes up one, and so does sum(C[:i]) + c.
 func dimsOf(indices string) []string {
 	dims := []string{}
 	for i := range strings.SplitSeq(indices, ", ") {
-		if i != "" {
+		switch outer, inner, joined := strings.Cut(i, " + "); {
+		case i == "":
+		case joined && strings.HasPrefix(outer, "sum("):
+			dims = append(dims, total)
+		case joined:
+			by, _, _ := strings.Cut(outer, " * ")
+			dims = append(dims, strings.ToUpper(by+" * "+inner))
+		default:
 			dims = append(dims, strings.ToUpper(strings.TrimRight(i, "'")))
 		}
 	}

@@ -663,6 +663,27 @@ var kinds = []kind{
 		"t0[n, k] = #s[n, k] when flag ; t0[n, k] = #d[n, k] when !flag ; y0[n, k] = t0[n, k]",
 		"f(p) = p * p - 1 ; y0[n, k] = f(#s[n, k]) + f(#c[n, k])",
 	}},
+	// Numbers that several indices make up, and parts of an extent that follow each other.
+	{name: "joined", lists: true, some: true, once: [][2]string{
+		{"#c", "cube[n, k, m] | cube[n, k, m] | $f(cube[n, k, m]) | cube[n, k, m] * x[n, k] | cube[n, k, m] + z[m, k] | cube[n, k, M - 1 - m]"},
+		{"#y", "ys[i][n, c] | ys[i][n, c] | $f(ys[i][n, c]) | ys[i][n, c] * (c + 1) | ys[i][n, c] * u[n] | ys[i][n, C[i] - 1 - c]"},
+	}, texts: []string{
+		"y0[n, k * M + m] = #c",
+		"y0[n * K + k, m] = #c {| * v[k]}",
+		"t0[n, k * M + m] = #c ; y0[{n, k, m | m, n, k}] = t0[n, k * M + m] {| * x[n, k]}",
+		"t0[n, k * M + m] = #c ; y0[n, m] = $red(k: t0[n, k * M + m]) ; y1[n] = {sum | max}(q < K * M: t0[n, q])",
+		"t0[n * K + k] = {x[n, k] | $f(x[n, k]) | x[n, k] - u[n]} ; y0[k, n] = t0[n * K + k] ; y1[n] = $red(k: t0[n * K + k])",
+		"t0[n, 3 * k + a] = x[n, k] * (a + 1) for a < 3 ; y0[n, k] = {sum | max | mean}(a < 3: t0[n, 3 * k + a] {| * v[k]})",
+		"t0[a * K + k, n] = (a == 0 ? x[n, k] : w[n, k] * a) for a < {2 | 3} ; y0[n, k] = t0[k, n] - t0[K + k, n]",
+		"t0[n, k * M + m] = #c ; y0[n] = sum(q < K * M if q % M {== 0 | != 1}: t0[n, q] * (v[q / M] else 0))",
+		"t0[n, k * M + m] = #c ; y0[n, k * M + m] = t0[n, k * M + m] {- | *} {mean | max | sum}(q < K * M: t0[n, q])",
+		"y0[n, k * M + m] = {(x[n, k - m] else 0.5) | x[n, (k * M + m) % K] | x[n, (k * M + m) / M] * z[m, k]}",
+		"y0[n, sum(C[:i]) + c] = #y",
+		"y0[n, sum(C[:i]) + c] = #y ; y1[n] = {sum | max}(l < count(ys), q < C[l]: ys[l][n, q])",
+		"own0[i][n, c] = (x[n, sum(C[:i]) + c] else {0 | 0.5}) {| * ys[i][n, c]}",
+		"y0[n, sum(C[:i]) + c] = ys[i][n, c] {- | *} {mean | max | sum}(c': ys[i][n, c'])",
+		"y0[k * M + m] = $red(n: #c)",
+	}},
 }
 
 // The last kind has the texts of all others. It is added here since it is drawn from the others.
