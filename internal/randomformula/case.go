@@ -2,7 +2,8 @@
 // formulas compute. A formula has what the language has, crossed: ranges that depend on other indices, also
 // of the same sum, empty, reversed and shifted ones, reads outside with else, look-ups at places that values
 // decide, digits and remainders, scans, orders, histograms, conditions, several statements that feed each
-// other, functions, and gradients by hand.
+// other, functions, and gradients by hand. Kinds have lists of tensors, inputs that may be absent, runs of
+// dimensions, attributes of all types, and other operators, too.
 //
 // A formula is a random one for a seed, so that a seed is all that a report needs. Not every one passes opgen
 // check: those that do must be right.
