@@ -251,7 +251,7 @@ func (f *formula) access(n expr.Node, t *tensor, groups [][]expr.Node, fr *frame
 	}
 	if looksUp(fr.written(groups[0][0])) && !f.nonnegative(count.Sub(constant(1)), fr) {
 		e := failf(groups[0][0], expr.BadFormula, "nothing says that %s has a tensor, and the place of an extreme of none is no tensor's number", t.name)
-		e.Hint = fmt.Sprintf("say it: variadic = { min = 1 } in slot %s", t.name)
+		e.Hint = fmt.Sprintf("say it: variadic = { min = 1 } in slot %s, or count(%s) > 0 ? ... : ...", t.name, t.name)
 		return nil, nil, e
 	}
 	return f.shapeOf(t.slot, number), groups[1], nil

@@ -550,6 +550,8 @@ var kinds = []kind{
 		"y0[{n | k | }] = {sum | max | mean}({n', k', i < count(xs) | i < count(xs), n', k' | k', i < count(xs), n'}: {xs[i][n', k'] | tanh(xs[i][n', k']) * (i + 1) | xs[i][n', k'] * ws[i][n']})",
 		"y0[n] = $red(#i, k #p: #a)",
 		"t0[n, k] = $arg(i < count(xs): #a) ; y0[n, k] = {xs[t0[n, k]][n, k] | tanh(xs[t0[n, k]][n, k]) * w[n, k]} ; at0[n, k] = t0[n, k]",
+		"t0[n, k] = $arg(i < count(xs): #a) ; y0[n, k] = (count(xs) > 0 ? {xs[t0[n, k]][n, k] | xs[t0[n, k]][n, k] * w[n, k]} : {0 | u[n]}) ; at0[n, k] = t0[n, k]",
+		"y0[n, k] = (short[n, k] >= 0 && short[n, k] < count(xs) ? xs[short[n, k]][n, k] : {0 | w[n, k]})",
 		"each0[i][n, k] = #a {- | * | +} $red(l < count(xs): #b)",
 		"each0[i][n, k] = $red(k' in $run: {xs[i][n, k'] | $f(xs[i][n, k'])}) {| * (i + 1) | + C[0]}",
 		"t0[i, n] = $red(k: #a) for i < count(xs) ; {y0[n, k] = $fold(i < count(xs): t0[i, n] * xs[i][n, k]) | each0[i][n, k] = xs[i][n, k] / (2 + t0[i, n]^2) | y0[n] = sum(i < count(xs): t0[i, n] * t0[count(xs) - 1 - i, n])}",
