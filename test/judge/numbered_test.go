@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/opgen/opgen/internal/randomformula"
@@ -12,26 +11,17 @@ import (
 func TestNumbered(t *testing.T) {
 	children := newChildren(configurations, 1)
 	defer stopAll(children)
-	for i, lines := range [][]string{
+	for _, lines := range [][]string{
 		{"t0[n, k] = u[n] * 2", "y0[k, n] = t0[#(k, n)]"},
 		{"t0[n, k] = n * 0.5", "y0[k, n] = t0[#(k, n)] * x[n, k]"},
 		{"t0[n, k] = u[n] * 2", "y0[k, n] = t0[#(n, k)]"},
 		{"t0[n, k] = tanh(x[n, k])", "y0[k, n] = t0[#(k, n)]"},
 	} {
-		for n := range uint64(4) {
-			c := &randomformula.Case{
-				Name: "op", Lines: lines, Attrs: "{}", Type: "f64", Values: n,
-				Features: map[string]bool{}, Dims: map[string]int{"N": 3, "K": 4}, Example: map[string]int{"N": 2, "K": 3},
-				Inputs:  []randomformula.Slot{{Name: "x", Type: "T", Shape: []string{"N", "K"}}, {Name: "u", Type: "T", Shape: []string{"N"}}},
-				Outputs: []randomformula.Slot{{Name: "y0", Type: "T", Shape: []string{"K", "N"}}},
-			}
-			v, err := judgeAll(children, request{Number: uint64(i), Case: c})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if slices.Contains(bad, v.Status) || v.Compared == 0 {
-				t.Errorf("%d, values %d, %s: %s, %d compared: %s\n%s", i, n, v.Variant, v.Status, v.Compared, v.Message, lines)
-			}
-		}
+		judgeUses(t, children, &randomformula.Case{
+			Name: "op", Lines: lines, Attrs: "{}", Type: "f64",
+			Features: map[string]bool{}, Dims: map[string]int{"N": 3, "K": 4}, Example: map[string]int{"N": 2, "K": 3},
+			Inputs:  []randomformula.Slot{{Name: "x", Type: "T", Shape: []string{"N", "K"}}, {Name: "u", Type: "T", Shape: []string{"N"}}},
+			Outputs: []randomformula.Slot{{Name: "y0", Type: "T", Shape: []string{"K", "N"}}},
+		}, 0, 1, 2, 3)
 	}
 }
