@@ -7,7 +7,7 @@ func OtherSpec(name string) string {
 	return fmt.Sprintf("edition = 1\nname = %q\n%s", name, others[name])
 }
 
-// others are the specs of operators that formulas apply, without what they share: with axes, several outputs,
+// others are the specs of operators that formulas apply, behind edition and name: with axes, several outputs,
 // optional inputs, values of their own, a recurrence, look-ups, and names that formulas have, too.
 var others = map[string]string{
 	"share": `doc = "Divides exponentials by their sum."
