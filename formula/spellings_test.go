@@ -257,7 +257,7 @@ var spellings = []struct {
 		"s[n] = logsumexp(k: x[n, k]) - sum(k: exp(x[n, k]) * x[n, k]) / sum(k: exp(x[n, k]))",
 		"m[n] = max(k: x[n, k])\ne[n, k] = exp(x[n, k] - m[n])\nc[n] = sum(k: e[n, k])\ns[n] = m[n] + log(c[n]) - sum(k: e[n, k] / c[n] * x[n, k])",
 	}},
-	{"group norm", [5]int{130, 130, 148, 130, 1608}, [5]string{
+	{"group norm", [5]int{130, 130, 148, 130, 163}, [5]string{
 		"m[n, g] = mean(i < K / 4: x[n, g * (K / 4) + i]) for g < 4\nv[n, g] = variance(i < K / 4: x[n, g * (K / 4) + i]) for g < 4\ny[n, k] = (x[n, k] - m[n, k / (K / 4)]) * rsqrt(v[n, k / (K / 4)] + 0.001)",
 		"y[n, g * (K / 4) + i] = (x[n, g * (K / 4) + i] - mean(i' < K / 4: x[n, g * (K / 4) + i'])) * rsqrt(variance(i' < K / 4: x[n, g * (K / 4) + i']) + 0.001) for g < 4, i < K / 4",
 		"m[n, g] = mean(i < K / 4: x[n, g * (K / 4) + i]) for g < 4\nc[n, k] = x[n, k] - m[n, k / (K / 4)]\nv[n, g] = mean(i < K / 4: c[n, g * (K / 4) + i]^2) for g < 4\ny[n, k] = c[n, k] / sqrt(v[n, k / (K / 4)] + 0.001)",

@@ -262,10 +262,66 @@ type sum struct {
 // narrow applies the rules replace and cut until neither applies.
 func (s *sum) narrow() {
 	for range 50 { // a bound, since rewriting may loop
-		if !s.replace() && !s.cut() {
+		if !s.replace() && !s.cut() && !s.digit() {
 			return
 		}
 	}
+}
+
+// digit counts an index from the beginning of its range, if the range is a block: the values with one
+// quotient by a constant, such as 12 * (k / 12) .. 12 * (k / 12) + 12. The quotient becomes that of the
+// block, and the remainder the new index. It reports whether it found such an index.
+func (s *sum) digit() bool {
+	for i, v := range s.vars {
+		n, known := term.Norm(term.Difference(v.Hi, v.Lo)).Known()
+		if !known || n < 2 || v.Lo.UsesAny(s.vars) || v.Lo.Reads() { // an element may wrap around in a product
+			continue
+		}
+		block, rest := parts(v.Lo, n)
+		if !rest.Is(0) {
+			continue
+		}
+		w := &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(n)}
+		digits := map[term.Op]*term.Term{term.Quotient: block, term.Modulo: w.Term()}
+		found := false
+		var counted func(x *term.Term) *term.Term
+		counted = func(x *term.Term) *term.Term {
+			if d := digits[x.Op]; d != nil && x.Args[0].Op == term.Index && x.Args[0].Var == v && x.Args[1].Is(n) {
+				found = true
+				return d
+			}
+			return x.Map(counted)
+		}
+		to := map[*term.Variable]*term.Term{v: term.Sum(w.Term(), v.Lo)}
+		out := &sum{vars: slices.Clone(s.vars), body: shorter(counted(s.body).Substitute(to))}
+		for _, g := range s.guards {
+			out.guards = append(out.guards, shorter(counted(g).Substitute(to)))
+		}
+		if !found || slices.ContainsFunc(s.vars, func(u *term.Variable) bool { return u.Lo.Uses(v) || u.Hi.Uses(v) }) {
+			continue
+		}
+		out.vars[i] = w
+		*s = *out
+		return true
+	}
+	return false
+}
+
+// longestSubscript bounds the number of terms by which subscripts are compared.
+const longestSubscript = 100
+
+// shorter normalizes the subscripts in n that become shorter. The others stay as they are in the formula,
+// so that equal values are found.
+func shorter(n *term.Term) *term.Term {
+	return n.Map(func(x *term.Term) *term.Term {
+		if x.Kind == term.Integer && !x.Reads() && !x.Reduces() {
+			if y := term.Norm(x); y.Size(longestSubscript) < x.Size(longestSubscript) {
+				return y
+			}
+			return x
+		}
+		return shorter(x)
+	})
 }
 
 // replace eliminates an index v with a guard v == x: it substitutes x for v, and adds the condition that x is
@@ -354,6 +410,9 @@ func (s *sum) cut() bool {
 			}
 			if hi != nil {
 				w.Hi = term.Least(v.Hi, hi)
+				if v.Hi.Op == term.Constant && quotientOf(term.Difference(g.Args[0], g.Args[1]), v) != nil && exceeds(v.Hi, hi, 0) {
+					w.Hi = hi
+				}
 			}
 			m, replaced := map[*term.Variable]*term.Term{v: w.Term()}, []*term.Variable{v}
 			vars, guards := slices.Clone(s.vars), slices.Delete(slices.Clone(s.guards), j, j+1)
@@ -380,54 +439,109 @@ func bound(g *term.Term, v *term.Variable) (lo, hi *term.Term) {
 	if g.Op != term.Less && g.Op != term.AtMost || g.Args[0].Kind != term.Integer || g.Args[1].Kind != term.Integer || g.Reads() {
 		return nil, nil
 	}
-	a, b := g.Args[0], g.Args[1]
+	a, b, one := g.Args[0], g.Args[1], term.Number(1)
 	if a.Uses(v) == b.Uses(v) {
 		return nil, nil
-	}
-	one := term.Number(1)
-	// One side is x / q; the other has no v.
-	if x := sideOf(a, b, v); x.Op == term.Quotient {
-		q := x.Args[1]
-		c, rest, ok := term.Linear(x.Args[0], v)
-		if q.Uses(v) || !ok || !positive(q) || !positive(c) {
-			return nil, nil
-		}
-		if a.Uses(v) { // x / q <= top iff x <= q*top + q - 1
-			top := b
-			if g.Op == term.Less {
-				top = term.Difference(b, one)
-			}
-			most := term.Difference(term.Difference(term.Sum(term.Product(q, top), q), one), rest)
-			return nil, term.Norm(term.Sum(term.Arithmetic(term.Quotient, term.Norm(most), c), one))
-		}
-		low := a
-		if g.Op == term.Less {
-			low = term.Sum(a, one)
-		}
-		least := term.Difference(term.Difference(term.Product(q, low), rest), one)
-		return term.Norm(term.Sum(term.Arithmetic(term.Quotient, term.Norm(least), c), one)), nil
 	}
 	difference := term.Difference(b, a) // is >= 0
 	if g.Op == term.Less {
 		difference = term.Difference(difference, one)
 	}
+	x := quotientOf(difference, v)
+	if x == nil {
+		return solved(difference, v)
+	}
+	q := x.Args[1]
+	c, rest, ok := term.Linear(x.Args[0], v)
+	if q.Uses(v) || !ok || !positive(q) || !positive(c) {
+		return nil, nil
+	}
+	u := &term.Variable{Name: v.Name}
+	lo, hi = solved(replacing(difference, x, u.Term()), u)
+	end := func(n *term.Term) *term.Term { // x / q < n iff x < q * n
+		if n == nil || n.Uses(v) {
+			return nil
+		}
+		most := term.Difference(term.Difference(term.Product(q, n), one), rest)
+		return term.Norm(term.Sum(term.Arithmetic(term.Quotient, term.Norm(most), c), one))
+	}
+	return end(lo), end(hi)
+}
+
+// solved solves difference >= 0 for v, in which it is linear.
+func solved(difference *term.Term, v *term.Variable) (lo, hi *term.Term) {
+	one := term.Number(1)
 	c, rest, ok := term.Linear(difference, v)
 	switch {
 	case !ok:
 		return nil, nil
 	case positive(c):
-		return term.Norm(term.Sum(term.Arithmetic(term.Quotient, term.Norm(term.Difference(term.Opposite(rest), one)), c), one)), nil
+		return term.Norm(term.Sum(floored(term.Norm(term.Difference(term.Opposite(rest), one)), c), one)), nil
 	case positive(term.Opposite(c)):
-		return nil, term.Norm(term.Sum(term.Arithmetic(term.Quotient, rest, term.Norm(term.Opposite(c))), one))
+		return nil, term.Norm(term.Sum(floored(rest, term.Norm(term.Opposite(c))), one))
 	}
 	return nil, nil
 }
 
-func sideOf(a, b *term.Term, v *term.Variable) *term.Term {
-	if a.Uses(v) {
-		return a
+// quotientOf returns the quotient in n that uses v, if there is only one, and v is nowhere else.
+func quotientOf(n *term.Term, v *term.Variable) (q *term.Term) {
+	alone := true
+	n.WalkInto(func(x *term.Term) bool {
+		switch {
+		case x.Op == term.Quotient && x.Uses(v):
+			alone = alone && (q == nil || term.Identical(q, x))
+			q = x
+			return false
+		case x.Op == term.Index && x.Var == v:
+			alone = false
+		}
+		return true
+	})
+	if !alone {
+		return nil
 	}
-	return b
+	return q
+}
+
+// replacing returns n with another term in place of x.
+func replacing(n, x, by *term.Term) *term.Term {
+	if term.Identical(n, x) {
+		return by
+	}
+	return n.Map(func(m *term.Term) *term.Term { return replacing(m, x, by) })
+}
+
+// floored returns the quotient of x and a positive constant: multiples of the constant are whole.
+func floored(x, by *term.Term) *term.Term {
+	n, known := by.Known()
+	if !known || n == 1 {
+		return term.Arithmetic(term.Quotient, x, by)
+	}
+	whole, rest := parts(x, n)
+	if rest.Is(0) {
+		return whole
+	}
+	return term.Sum(whole, term.Arithmetic(term.Quotient, rest, by))
+}
+
+// parts returns w and r with x = n * w + r, where r has no terms with multiples of n.
+func parts(x *term.Term, n int) (w, r *term.Term) {
+	w, r = term.Number(0), term.Number(0)
+	for _, m := range term.Monomials(x) {
+		part := term.Number(m.Coefficient)
+		if m.Coefficient%n == 0 {
+			part = term.Number(m.Coefficient / n)
+		}
+		for _, f := range m.Factors {
+			part = term.Product(part, f)
+		}
+		if m.Coefficient%n == 0 {
+			w = term.Sum(w, part)
+		} else {
+			r = term.Sum(r, part)
+		}
+	}
+	return term.Norm(w), term.Norm(r)
 }
 
 // factors is a product of numerators divided by denominators, with a sign.

@@ -316,8 +316,9 @@ func (d *deriver) others(r *term.Reduction, vars []*term.Variable) []*term.Term 
 }
 
 // aside stores a value of the backward pass in a temporary over those of vars that it depends on, and
-// returns the temporary's element. It returns x itself if x is an element or a constant, or if the range of
-// an index depends on another index.
+// returns the temporary's element. If x depends on the quotient of an index by a constant, and not on the
+// index otherwise, the temporary has an element for each quotient. It returns x itself if x is an element or
+// a constant, or if the range of an index depends on another index.
 func (d *deriver) aside(name string, vars []*term.Variable, x *term.Term) *term.Term {
 	x = d.neat(x)
 	if x.Op == term.Element || x.Op == term.Constant {
@@ -334,10 +335,16 @@ func (d *deriver) aside(name string, vars []*term.Variable, x *term.Term) *term.
 			return x // the range depends on another index
 		}
 		w := &term.Variable{Name: v.Name, Lo: v.Lo, Hi: v.Hi}
+		at := v.Term()
+		if q := quotientOf(x, v); q != nil && q.Args[0].Op == term.Index && positive(q.Args[1]) { // is the same for a block
+			last := floored(term.Norm(term.Difference(v.Hi, term.Number(1))), q.Args[1])
+			at, w.Hi = q, term.Norm(term.Sum(last, term.Number(1)))
+			x = replacing(x, q, w.Term())
+		}
 		own = append(own, w)
 		values[v] = w.Term()
-		left.Idx, here.Idx = append(left.Idx, w.Term()), append(here.Idx, v.Term())
-		left.Ext = append(left.Ext, v.Hi)
+		left.Idx, here.Idx = append(left.Idx, w.Term()), append(here.Idx, at)
+		left.Ext = append(left.Ext, w.Hi)
 	}
 	left.Tensor = d.tensor(name, left.Ext)
 	left.Text = d.p.Tensors[left.Tensor].Name

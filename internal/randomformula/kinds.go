@@ -69,7 +69,10 @@ var kinds = []kind{
 		"y0[n] = sum(k: $ext($grows, $held) * v[k])",
 	}},
 	// The place of an extreme of several windows, and its number.
-	{name: "windows", some: true, once: [][2]string{{"#n", "$winn"}, {"#k", "$wink"}, {"#a", "$arg"}, {"#x", "x[n', k'] | abs(x[n', k']) | x[n', k'] * (1 + k') | x[n', k'] - w[n', k']"}}, texts: []string{
+	{name: "windows", some: true, once: [][2]string{{"#b", "2 | 3 | 4 | size"}, {"#n", "$winn"}, {"#k", "$wink"}, {"#a", "$arg"}, {"#x", "x[n', k'] | abs(x[n', k']) | x[n', k'] * (1 + k') | x[n', k'] - w[n', k']"}}, texts: []string{
+		"y0[n, k] = {x[n, k] * | v[k] - | } {sum | mean | max | variance | logsumexp}(a < {2 | 3 | 4}: (x[n, {k | k + 1 | k - 3} / #b * #b + a] else {0 | 0.5 | v[k]}))",
+		"y0[n, k] = {x[n, k] - | } {sum | mean | max}(k' if k' / #b == {k | n} / #b: x[n, k'] {| * v[k] | * v[k']})",
+		"y0[n, k] = sum(k' if {k' / #b <= k / #b | k - #b * (k' / #b) < #b | 0 <= k - #b * (k' / #b) | k - k' / #b > 1}: x[n, k'] {| * v[k' / #b] | * v[k'] | * (k' % #b)})",
 		"t0[n, k], t1[n, k] = #a(n' in #n, k' in #k: {#x}) ; y0[n, k] = (x[t0[n, k], t1[n, k]] else 0) ; at0[n, k] = t0[n, k] ; at1[n, k] = t1[n, k]",
 		"at0[n, k] = #a(n' in #n, k' in #k: {#x})",
 		"at0[k] = #a({a < 2 | a < size}, k' in #k: (v[k' + a] else 0)) ; y0[k] = max(k' in #k: v[k'])",
