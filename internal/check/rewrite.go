@@ -55,7 +55,7 @@ func (o *operator) inPlace(p *spec.InPlace, role, ofRole, rule string) {
 	switch {
 	case s.Role.V != role:
 		o.list.Add(diag.BadRole, p.Key, "%s, but %s is %s slot", rule, s.Name, english.Article(s.Role.V)).See(s.Role.Span(), "the role of %s", s.Name)
-	case of.Role.V != ofRole:
+	case of.Role.V != ofRole && !(role == "output" && of.Role.V == "weight" && p.View.V): // a view changes no weight
 		o.list.Add(diag.BadRole, p.Of.Span(), "%s, but %s is %s slot", rule, of.Name, english.Article(of.Role.V)).See(of.Role.Span(), "the role of %s", of.Name)
 	case s.Type.V != of.Type.V:
 		o.list.Add(diag.BadValue, p.Of.Span(), "tensors of one type may share memory, but %s is %s and %s is %s", s.Name, s.Type.V, of.Name, of.Type.V)

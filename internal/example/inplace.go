@@ -132,6 +132,12 @@ func (f *follower) inPlace() {
 		return
 	}
 	f.spec.InPlace = f.pairs(task.KindForward, task.RoleOutput, task.RoleInput)
+	for _, p := range f.pairs(task.KindForward, task.RoleOutput, task.RoleWeight) {
+		// Nothing lies where a variable does, but a view of it has its elements.
+		if p.View.V && !slices.ContainsFunc(f.spec.InPlace, func(q *spec.InPlace) bool { return q.Slot == p.Slot }) {
+			f.spec.InPlace = append(f.spec.InPlace, p)
+		}
+	}
 	if f.differentiable() {
 		f.spec.InPlaceGrads = f.pairs(task.KindBackward, task.RoleInput, task.RoleOutput)
 	}

@@ -38,8 +38,8 @@ type span struct {
 //
 // An output takes the memory of an input in place if its operator declares the pair, no later step accesses
 // the input, and neither is fed, fetched or a variable. A view has the elements of the input, so both may be
-// read as long as no step writes either. Later passes see one root, so that dependencies need no special
-// case.
+// read as long as no step writes either, even if the input is fed or a variable. Later passes see one root,
+// so that dependencies need no special case.
 func findAliases(prog *graph.Program) *aliases {
 	a := &aliases{pairs: make([][]plan.Pair, len(prog.Steps)), idle: make([]bool, len(prog.Steps))}
 	spans := spansOf(prog)
@@ -74,8 +74,8 @@ func findAliases(prog *graph.Program) *aliases {
 				continue
 			}
 			view := p.View && onlyViews(inv) && !explicit[inv.Node.Origin()] && m.lastWrite < now && t.lastWrite == now
-			if !view && (m.pinned || m.last > now) {
-				continue
+			if !view && (m.pinned || m.last > now) || m.pinned && t.last == now {
+				continue // a variable that no other step reads stays in the plan
 			}
 			*a.of.At(to) = mem
 			a.pairs[i] = append(a.pairs[i], pair)

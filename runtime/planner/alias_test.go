@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/opgen/opgen/generated/adam"
+	"github.com/opgen/opgen/generated/buffer"
 	"github.com/opgen/opgen/generated/dropout"
 	"github.com/opgen/opgen/generated/elementbinary"
 	"github.com/opgen/opgen/generated/elementunary"
@@ -15,6 +16,8 @@ import (
 	"github.com/opgen/opgen/generated/linear"
 	"github.com/opgen/opgen/generated/softmax"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
+	"github.com/opgen/opgen/generated/weight"
+	"github.com/opgen/opgen/runtime/attr"
 	"github.com/opgen/opgen/runtime/dtype"
 	"github.com/opgen/opgen/runtime/graph"
 	"github.com/opgen/opgen/runtime/plan"
@@ -38,7 +41,7 @@ func randomReuse(t testing.TB, seed uint64) *graph.Program {
 	}
 	for range 4 + r.IntN(14) {
 		x, y := pick(), graph.Tensor{}
-		switch r.IntN(6) {
+		switch r.IntN(7) {
 		case 0:
 			y = linear.Apply(g, linear.Defaults(x.Shape()[len(x.Shape())-1]).WithUseBias(r.IntN(2) == 0), x)
 		case 1, 2:
@@ -54,6 +57,13 @@ func randomReuse(t testing.TB, seed uint64) *graph.Program {
 			}
 			types := []elementbinary.Type{elementbinary.TypeEwAdd, elementbinary.TypeEwMul, elementbinary.TypeEwSub}
 			y = elementbinary.Apply(g, elementbinary.Defaults(types[r.IntN(3)]), elementbinary.LhsInput(x), elementbinary.RhsInput(z))
+		case 6: // a variable as an input, which a step changes or not
+			shape := attr.ListOf(x.Shape()...)
+			z := weight.Apply(g, weight.Defaults(shape))
+			if r.IntN(2) == 0 {
+				z = buffer.Apply(g, buffer.Defaults(shape))
+			}
+			y = elementbinary.Apply(g, elementbinary.Defaults(elementbinary.TypeEwAdd), elementbinary.LhsInput(x), elementbinary.RhsInput(z))
 		}
 		if r.IntN(4) == 0 { // split the last dimension by a view, and join it again
 			at := flat.Defaults()
@@ -167,6 +177,17 @@ func TestInPlace(t *testing.T) {
 			w := elementunary.Apply(g, relu, y, graph.Named("c"))
 			return []graph.Tensor{elementunary.Apply(g, relu, z, graph.Named("d")), elementunary.Apply(g, relu, w, graph.Named("e"))}
 		}, "x a.output b.output d.output e.output"},
+		{"views of variables", func(g *graph.Graph, x graph.Tensor) []graph.Tensor {
+			add := elementbinary.Defaults(elementbinary.TypeEwAdd)
+			w := weight.Apply(g, weight.Defaults(attr.ListOf(4, 2, 3)), graph.Named("w"))
+			b := buffer.Apply(g, buffer.Defaults(attr.ListOf(4, 2, 3)), graph.Named("b"))
+			y := elementbinary.Apply(g, add, elementbinary.LhsInput(x), elementbinary.RhsInput(w), graph.Named("c"))
+			y = elementbinary.Apply(g, add, elementbinary.LhsInput(y), elementbinary.RhsInput(b), graph.Named("d"))
+			return []graph.Tensor{y, elementunary.Apply(g, relu, w, graph.Named("e"))} // no place for what is computed
+		}, "x w.weight c.output b.value d.output e.output"},
+		{"a variable that is fetched", func(g *graph.Graph, x graph.Tensor) []graph.Tensor {
+			return []graph.Tensor{buffer.Apply(g, buffer.Defaults(attr.ListOf(3)), graph.Named("b"))}
+		}, "b.value b.output"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
