@@ -77,7 +77,7 @@ func write(file, out, inputs, known, reference string, fixed bool) ([]onnxgo.Fil
 	if err != nil {
 		return nil, err
 	}
-	o := onnxgo.Options{Package: strings.ToLower(filepath.Base(full)), Source: file, Fixed: fixed, Extents: map[string][]int{}, Known: map[string]safetensors.Tensor{}}
+	o := onnxgo.Options{Package: strings.ToLower(filepath.Base(full)), Source: file, Fixed: fixed, Extents: map[string][]int{}, Lists: map[string][][]int{}, Absent: map[string]bool{}, Known: map[string]safetensors.Tensor{}}
 	if reference != "" {
 		if o.References, err = references(m, reference); err != nil {
 			return nil, err
@@ -89,12 +89,30 @@ func write(file, out, inputs, known, reference string, fixed bool) ([]onnxgo.Fil
 		}
 	}
 	if err := assignments(inputs, "-input", func(name, value string) error {
-		if _, err := portOf(m, name); err != nil {
+		p, err := portOf(m, name)
+		if err != nil {
 			return err
 		}
-		list, err := integers(value)
-		o.Extents[name] = list
-		return err
+		if value == "absent" {
+			o.Absent[name] = true
+			return nil
+		}
+		if !p.Sequence {
+			o.Extents[name], err = integers(value)
+			return err
+		}
+		o.Lists[name] = [][]int{}
+		if value == "empty" {
+			return nil
+		}
+		for _, part := range strings.Split(value, ";") {
+			list, err := integers(part)
+			if err != nil {
+				return err
+			}
+			o.Lists[name] = append(o.Lists[name], list)
+		}
+		return nil
 	}); err != nil {
 		return nil, err
 	}

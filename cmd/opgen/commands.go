@@ -81,7 +81,7 @@ var (
 	optionStages  = &option{name: "progress", usage: "print a line for each stage, also where standard error is no terminal", truth: func(c *command) *bool { return &c.stages }}
 	optionLoops   = &option{name: "loops", usage: "print the loops that compute the tasks of an operator on CPUs instead, at the examples, and what this processor runs as machine code", truth: func(c *command) *bool { return &c.loops }}
 	optionOut     = &option{name: "o", usage: "the `FOLDER` of the package, whose name is that of the folder", text: func(c *command) *string { return &c.out }, must: true}
-	optionInput   = &option{name: "input", usage: "`EXTENTS` of inputs to begin with, where the file leaves them open: NAME=1,3,48,320, with spaces between inputs", text: func(c *command) *string { return &c.inputs }}
+	optionInput   = &option{name: "input", usage: "`EXTENTS` of inputs to begin with, where the file leaves them open: NAME=1,3,48,320, with spaces between inputs; NAME=2,3;4,3 of the tensors of a sequence, NAME=empty of one without tensors, and NAME=absent of an optional input", text: func(c *command) *string { return &c.inputs }}
 	optionKnown   = &option{name: "known", usage: "`VALUES` of inputs that are known when the package is written: NAME=16000, with spaces between inputs", text: func(c *command) *string { return &c.known }}
 	optionFixed   = &option{name: "fixed", usage: "keep the extents of -input, rather than let the caller of the package choose them", truth: func(c *command) *bool { return &c.keep }}
 	optionRefs    = &option{name: "reference", usage: "also write a test that compares with the inputs and outputs in a `FOLDER`: input_0.pb, output_0.pb and so on, as in the tests of ONNX", text: func(c *command) *string { return &c.reference }}

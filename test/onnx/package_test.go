@@ -86,7 +86,7 @@ func (m *module) add(t *testing.T, n written) error {
 	if slices.ContainsFunc(files, func(f onnxgo.File) bool { return f.Path == "weights.safetensors" }) {
 		load = n.options.Package + ".Load"
 	}
-	m.list += fmt.Sprintf("{%q, %q, %s.Build, %s, %q, []string{%s}, %t}, // %s\n", full, folder, n.options.Package, load, strings.Join(n.known, " "), quoted(sets), n.train, n.name)
+	m.list += fmt.Sprintf("{%q, %q, %s.Build, %s, %q, []string{%s}, []string{%s}, %t}, // %s\n", full, folder, n.options.Package, load, strings.Join(n.known, " "), quoted(slices.Sorted(maps.Keys(n.options.Absent))), quoted(sets), n.train, n.name)
 	m.count++
 	return nil
 }
@@ -274,26 +274,34 @@ func TestNodePackages(t *testing.T) {
 		if err := os.WriteFile(path, files["model.onnx"], 0o666); err != nil {
 			t.Fatal(err)
 		}
-		n := written{name: name, model: path, options: onnxgo.Options{Extents: map[string][]int{}, Known: map[string]safetensors.Tensor{}}}
+		n := written{name: name, model: path, options: onnxgo.Options{Extents: map[string][]int{}, Lists: map[string][][]int{}, Absent: map[string]bool{}, Known: map[string]safetensors.Tensor{}}}
 		model, err := onnx.Load(path, target)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if slices.ContainsFunc(slices.Concat(model.Inputs(), model.Outputs()), func(p onnx.Port) bool { return p.Sequence || p.Optional }) {
-			continue // packages have tensors only
-		}
 		set := map[string]safetensors.Tensor{}
 		for i, p := range model.Inputs() {
-			_, x, err := onnx.ReadTensor(files[fmt.Sprintf("0/input_%d.pb", i)])
+			list, value, err := readValue(p, files[fmt.Sprintf("0/input_%d.pb", i)])
 			if err != nil {
 				t.Fatal(err)
 			}
-			set[p.Name] = x
-			if r.known[p.Name] {
-				n.known = append(n.known, p.Name)
-				n.options.Known[p.Name] = x
-			} else if p.Extents == nil {
-				n.options.Extents[p.Name] = x.Shape
+			switch {
+			case value == noValue:
+				n.options.Absent[p.Name] = true
+			case value == sequenceValue:
+				n.options.Lists[p.Name] = [][]int{}
+				for k, x := range list {
+					set[fmt.Sprintf("%s[%d]", p.Name, k)] = x
+					n.options.Lists[p.Name] = append(n.options.Lists[p.Name], x.Shape)
+				}
+			default:
+				set[p.Name] = list[0]
+				if r.known[p.Name] {
+					n.known = append(n.known, p.Name)
+					n.options.Known[p.Name] = list[0]
+				} else if p.Extents == nil {
+					n.options.Extents[p.Name] = list[0].Shape
+				}
 			}
 		}
 		n.sets = append(n.sets, set)

@@ -31,8 +31,10 @@ type place struct {
 // builder builds a network for several extents, to see what depends on them.
 type builder struct {
 	model   *onnx.Model
-	ports   []onnx.Port
+	ports   []onnx.Port // of each tensor
+	params  []argument
 	known   map[string]safetensors.Tensor
+	absent  map[string]bool
 	dims    [][]int // for each input and axis: the extent, or -1-i for symbol i
 	symbols []symbol
 	builds  []build
@@ -40,55 +42,97 @@ type builder struct {
 	computed []string
 }
 
+// argument is a parameter of Build: an input that is a tensor, or a list of tensors.
+type argument struct {
+	name         string
+	first, count int // which of the ports
+	list         bool
+}
+
 // newBuilder finds the extents of the inputs that are open. Those that are given are those of the first
 // build.
 func newBuilder(m *onnx.Model, o Options) (*builder, error) {
-	b := &builder{model: m, known: o.Known}
+	b := &builder{model: m, known: o.Known, absent: o.Absent}
 	for _, p := range m.Inputs() {
 		if _, ok := o.Known[p.Name]; ok {
 			continue
 		}
-		if p.Type == dtype.Invalid || p.Sequence || p.Optional {
-			return nil, fmt.Errorf("input %s: want a tensor of a type that engines store, or a known value", p.Name)
+		if o.Absent[p.Name] {
+			if !p.Optional {
+				return nil, fmt.Errorf("input %s: want a value, since it is not optional, got none", p.Name)
+			}
+			continue
+		}
+		if p.Type == dtype.Invalid {
+			return nil, fmt.Errorf("input %s: want tensors of a type that engines store, or a known value", p.Name)
 		}
 		given, ok := o.Extents[p.Name]
-		if p.Extents == nil && !ok {
-			return nil, fmt.Errorf("input %s: the file does not say how many dimensions it has: want extents to begin with", p.Name)
+		if !p.Sequence {
+			b.params = append(b.params, argument{p.Name, len(b.ports), 1, false})
+			if err := b.open(p, given, ok); err != nil {
+				return nil, err
+			}
+			continue
 		}
-		if ok && p.Extents != nil && len(given) != len(p.Extents) {
-			return nil, fmt.Errorf("input %s: want %s, as the file says, got %v", p.Name, english.Count(len(p.Extents), "extent"), given)
+		list, listed := o.Lists[p.Name]
+		if !listed || ok {
+			return nil, fmt.Errorf("input %s: want the extents of each tensor of the sequence", p.Name)
 		}
-		var dims []int
-		for axis := range max(len(p.Extents), len(given)) {
-			if p.Extents != nil && p.Extents[axis] >= 0 {
-				if ok && given[axis] != p.Extents[axis] {
-					return nil, fmt.Errorf("input %s: want the extent %d in dimension %d, as the file says, got %d", p.Name, p.Extents[axis], axis, given[axis])
-				}
-				dims = append(dims, p.Extents[axis])
-				continue
+		b.params = append(b.params, argument{p.Name, len(b.ports), len(list), true})
+		for i, given := range list {
+			one := p
+			one.Name = fmt.Sprintf("%s[%d]", p.Name, i)
+			if err := b.open(one, given, true); err != nil {
+				return nil, err
 			}
-			name, hint := "", 0
-			if p.Extents != nil {
-				name = p.Symbols[axis]
-			}
-			if ok {
-				hint = given[axis]
-			}
-			i := slices.IndexFunc(b.symbols, func(s symbol) bool { return name != "" && s.name == name })
-			if i < 0 {
-				i = len(b.symbols)
-				b.symbols = append(b.symbols, symbol{name: name, input: len(b.ports), axis: axis})
-			}
-			if s := &b.symbols[i]; hint > 0 && s.hint > 0 && s.hint != hint {
-				return nil, fmt.Errorf("input %s: want the extent %d in dimension %d, as another dimension with the name %q has, got %d", p.Name, s.hint, axis, name, hint)
-			} else if hint > 0 {
-				s.hint = hint
-			}
-			dims = append(dims, -1-i)
 		}
-		b.ports, b.dims = append(b.ports, p), append(b.dims, dims)
 	}
 	return b, nil
+}
+
+// open adds a tensor of the inputs, and its extents that are open. Those that are given are those of the
+// first build.
+func (b *builder) open(p onnx.Port, given []int, ok bool) error {
+	if p.Extents == nil && !ok {
+		return fmt.Errorf("input %s: the file does not say how many dimensions it has: want extents to begin with", p.Name)
+	}
+	if ok && p.Extents != nil && len(given) != len(p.Extents) {
+		return fmt.Errorf("input %s: want %s, as the file says, got %v", p.Name, english.Count(len(p.Extents), "extent"), given)
+	}
+	var dims []int
+	for axis := range max(len(p.Extents), len(given)) {
+		if p.Extents != nil && p.Extents[axis] >= 0 {
+			if ok && given[axis] != p.Extents[axis] {
+				return fmt.Errorf("input %s: want the extent %d in dimension %d, as the file says, got %d", p.Name, p.Extents[axis], axis, given[axis])
+			}
+			dims = append(dims, p.Extents[axis])
+			continue
+		}
+		name, hint := "", 0
+		if p.Extents != nil {
+			name = p.Symbols[axis]
+		}
+		if ok {
+			hint = given[axis]
+		}
+		i := slices.IndexFunc(b.symbols, func(s symbol) bool {
+			// Tensors of a sequence may differ in an extent with a name.
+			differs := p.Sequence && hint > 0 && s.hint > 0 && s.hint != hint
+			return name != "" && s.name == name && !differs
+		})
+		if i < 0 {
+			i = len(b.symbols)
+			b.symbols = append(b.symbols, symbol{name: name, input: len(b.ports), axis: axis})
+		}
+		if s := &b.symbols[i]; hint > 0 && s.hint > 0 && s.hint != hint {
+			return fmt.Errorf("input %s: want the extent %d in dimension %d, as another dimension with the name %q has, got %d", p.Name, s.hint, axis, name, hint)
+		} else if hint > 0 {
+			s.hint = hint
+		}
+		dims = append(dims, -1-i)
+	}
+	b.ports, b.dims = append(b.ports, p), append(b.dims, dims)
+	return nil
 }
 
 // build builds the network for the extents of the symbols.
@@ -104,13 +148,23 @@ func (b *builder) build(extents []int) (build, error) {
 			}
 		}
 		t := g.Input(fmt.Sprintf("input %d", i), p.Type, dims...)
-		inputs[p.Name], out.inputs = t, append(out.inputs, t)
+		out.inputs = append(out.inputs, t)
 		out.places[t] = place{-1, i, 0}
 	}
 	if err := g.Err(); err != nil {
 		return out, err
 	}
 	opts := []onnx.Option{onnx.Computed(b.computed...)}
+	for _, p := range b.params {
+		if tensors := out.inputs[p.first : p.first+p.count]; p.list {
+			opts = append(opts, onnx.Sequence(p.name, tensors...))
+		} else {
+			inputs[p.name] = tensors[0]
+		}
+	}
+	for name := range b.absent {
+		opts = append(opts, onnx.Without(name))
+	}
 	for name, v := range b.known {
 		opts = append(opts, onnx.Known(name, v))
 	}
@@ -119,8 +173,8 @@ func (b *builder) build(extents []int) (build, error) {
 		return out, err
 	}
 	for i, n := range out.network.Counts {
-		if n != 1 || b.model.Outputs()[i].Sequence {
-			return out, fmt.Errorf("output %s: want a tensor, got a sequence or an optional value", b.model.Outputs()[i].Name)
+		if p := b.model.Outputs()[i]; !p.Sequence && n != 1 && !(p.Optional && n == 0) {
+			return out, fmt.Errorf("output %s: want a tensor, got %d of them", p.Name, n)
 		}
 	}
 	out.nodes = g.Nodes()
@@ -361,13 +415,33 @@ func (b *builder) alike() error {
 		if len(c.nodes) != len(first.nodes) {
 			return b.refuse(c, len(first.nodes), "whether it is there depends on the extents of inputs")
 		}
+		for j, n := range first.network.Counts {
+			if n != c.network.Counts[j] {
+				return fmt.Errorf("output %s: the number of its tensors depends on the extents of inputs; fixed extents have no such difference", b.model.Outputs()[j].Name)
+			}
+		}
+		names := b.outputNames()
 		for j, t := range first.network.Outputs {
 			if first.places[t] != c.places[c.network.Outputs[j]] {
-				return fmt.Errorf("output %s: which tensor it is depends on the extents of inputs", b.model.Outputs()[j].Name)
+				return fmt.Errorf("output %s: which tensor it is depends on the extents of inputs", names[j])
 			}
 		}
 	}
 	return nil
+}
+
+// outputNames returns the names of the tensors of all outputs.
+func (b *builder) outputNames() (names []string) {
+	for i, p := range b.model.Outputs() {
+		for k := range b.builds[0].network.Counts[i] {
+			if p.Sequence {
+				names = append(names, fmt.Sprintf("%s[%d]", p.Name, k))
+			} else {
+				names = append(names, p.Name)
+			}
+		}
+	}
+	return names
 }
 
 // same reports whether a variable is the same in all builds.

@@ -8,6 +8,7 @@ package onnxgo
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/format"
 	"go/token"
@@ -30,13 +31,18 @@ type Options struct {
 	Source string
 	// Extents are those of inputs, for the first build. Those that the file gives need not be there.
 	Extents map[string][]int
+	// Lists are the extents of each tensor of inputs that are sequences, for the first build. The package
+	// takes as many tensors.
+	Lists map[string][][]int
+	// Absent are inputs that are left out, since they are optional. They are no inputs of the package.
+	Absent map[string]bool
 	// Fixed says that the network is for the extents that are given only.
 	Fixed bool
 	// Known gives inputs values that are known when the package is written. They are no inputs of the
 	// package.
 	Known map[string]safetensors.Tensor
 	// References are inputs and outputs of which the test of the package compares the outputs: by their
-	// names. Without them, there is no test.
+	// names, to which tensors of sequences add their numbers: s[0]. Without them, there is no test.
 	References map[string]safetensors.Tensor
 }
 
@@ -102,10 +108,11 @@ func (w *writer) source(o Options) ([]byte, map[string]safetensors.Tensor, error
 	w.tidy()
 	var outputs []piece
 	var kept []int
+	outputNames := w.outputNames()
 	for i, t := range first.network.Outputs {
 		p, ok := w.values[t]
 		if !ok {
-			return nil, nil, fmt.Errorf("output %s: want a tensor that a node computes", w.model.Outputs()[i].Name)
+			return nil, nil, fmt.Errorf("output %s: want a tensor that a node computes", outputNames[i])
 		}
 		outputs = append(outputs, p)
 		leaves([]piece{p}, func(q *piece) {
@@ -124,15 +131,27 @@ func (w *writer) source(o Options) ([]byte, map[string]safetensors.Tensor, error
 	}
 	taken["g"] = true
 	var inputs []int
-	var names []string
-	for i, p := range w.ports {
-		name := local(plainName(p.Name))
-		if name == "" || len(w.ports) == 1 {
+	var names, lists []string // of tensors, and of lists
+	for _, p := range w.params {
+		name := local(plainName(p.name))
+		if name == "" || len(w.params) == 1 && !p.list {
 			name = "x"
 		}
-		inputs, names = append(inputs, i), append(names, unique(name, taken))
+		if name = unique(name, taken); p.list {
+			lists = append(lists, name)
+		}
+		for k := range p.count {
+			of := name
+			if p.list {
+				of = fmt.Sprintf("%s[%d]", name, k)
+			}
+			inputs, names = append(inputs, p.first+k), append(names, of)
+		}
 	}
 	build := w.newBody(nil, w.items, inputs, names)
+	for _, name := range lists {
+		build.taken[name] = true
+	}
 	build.symbols = map[int]string{}
 	for i := range w.symbols {
 		build.symbols[i] = unique(w.symbolNames[i], taken)
@@ -145,36 +164,55 @@ func (w *writer) source(o Options) ([]byte, map[string]safetensors.Tensor, error
 	var s strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&s, format+"\n", args...) }
 	head := fmt.Sprintf("// Package %s is the network of the file %s, as opgen onnx wrote it. It may be changed like any\n// code.\npackage %[1]s\n\n", o.Package, path.Base(filepath.ToSlash(o.Source)))
-	result := "graph.Tensor"
-	value := ""
-	if len(outputs) == 1 {
-		value = build.expression(outputs[:1])
-	} else {
-		result = "Outputs"
-		p("// Outputs are the outputs of the network.\ntype Outputs struct {")
-		fields := map[string]bool{}
-		var values []string
-		for i, port := range w.model.Outputs() {
-			name := goname.Exported(plainName(port.Name))
-			if name == "" {
-				name = "Output"
+	fields := w.fields()
+	result, value := "Outputs", ""
+	of := func(f field) string {
+		text := build.expression(outputs[f.first:min(f.first+1, len(outputs))])
+		if f.list {
+			text = f.typ() + "{"
+			for k := range f.count {
+				text += build.expression(outputs[f.first+k:f.first+k+1]) + ", "
 			}
-			name = unique(name, fields)
-			p("%s graph.Tensor // %s", name, first.network.Outputs[i].Type())
-			values = append(values, name+": "+build.expression(outputs[i:i+1]))
+			text = strings.TrimSuffix(text, ", ") + "}"
+		}
+		return text
+	}
+	if len(fields) == 1 {
+		result, value = fields[0].typ(), of(fields[0])
+	} else {
+		p("// Outputs are the outputs of the network.\ntype Outputs struct {")
+		var values []string
+		for _, f := range fields {
+			types := ""
+			for k := range f.count {
+				if typ := first.network.Outputs[f.first+k].Type().String(); !strings.HasSuffix(types, typ) {
+					types += ", " + typ
+				}
+			}
+			p("%s %s // %s", f.name, f.typ(), cmp.Or(strings.TrimPrefix(types, ", "), "no tensors"))
+			values = append(values, f.name+": "+of(f))
 		}
 		p("}\n")
 		value = "Outputs{" + strings.Join(values, ", ") + "}"
 	}
-	p("// Build adds the network to a graph and returns %s.", map[bool]string{true: "its output", false: "its outputs"}[len(outputs) == 1])
+	p("// Build adds the network to a graph and returns %s.", map[bool]string{true: "its output", false: "its outputs"}[len(fields) == 1])
 	var doc []string
 	params := "g *graph.Graph"
 	for i := range w.ports {
 		doc = append(doc, fmt.Sprintf("%s, %v%s", names[i], w.ports[i].Type, w.shapeText(i, build.symbols)))
-		params += ", " + names[i]
+	}
+	for i, q := range w.params {
+		if q.list {
+			params += fmt.Sprintf(", %s [%d]graph.Tensor", lists[0], q.count)
+			lists = lists[1:]
+			continue
+		}
+		params += ", " + names[q.first]
+		if i+1 == len(w.params) || w.params[i+1].list {
+			params += " graph.Tensor"
+		}
 	}
 	if len(names) > 0 {
-		params += " graph.Tensor"
 		p("//\n// %s.", strings.Join(wrap("Inputs: "+strings.Join(doc, "; "), 100), "\n// "))
 	}
 	p("func Build(%s) (%s, error) {", params, result)
@@ -230,6 +268,38 @@ func Load(s *opgen.Session, folder string) error {
 		return nil, nil, fmt.Errorf("onnxgo: the text of the package is no Go: %w", err)
 	}
 	return append(bytes.TrimSpace(text), '\n'), variables, nil
+}
+
+// field is an output of the package: a tensor, or a list of them.
+type field struct {
+	name         string
+	first, count int // which of the tensors
+	list         bool
+}
+
+func (f field) typ() string {
+	if f.list {
+		return fmt.Sprintf("[%d]graph.Tensor", f.count)
+	}
+	return "graph.Tensor"
+}
+
+// fields returns the outputs of the package. An optional value without an element is none.
+func (w *writer) fields() (list []field) {
+	taken, first := map[string]bool{}, 0
+	for i, port := range w.model.Outputs() {
+		n := w.builds[0].network.Counts[i]
+		if n == 0 && !port.Sequence {
+			continue
+		}
+		name := goname.Exported(plainName(port.Name))
+		if name == "" {
+			name = "Output"
+		}
+		list = append(list, field{unique(name, taken), first, n, port.Sequence})
+		first += n
+	}
+	return list
 }
 
 // order returns the functions in the order in which calls come first.

@@ -173,19 +173,49 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-// TestSequences refuses sequences among inputs and outputs, which no function of the package has.
+// list returns an input or an output that is a sequence of tensors of f32.
+func list(name string, extents ...any) *onnxpb.ValueInfoProto {
+	of := &onnxpb.TypeProto_Sequence{ElemType: port("x", extents...).GetType()}
+	return &onnxpb.ValueInfoProto{Name: &name, Type: &onnxpb.TypeProto{Value: &onnxpb.TypeProto_SequenceType{SequenceType: of}}}
+}
+
+// optional returns an input or an output that may be absent.
+func optional(p *onnxpb.ValueInfoProto) *onnxpb.ValueInfoProto {
+	return &onnxpb.ValueInfoProto{Name: p.Name, Type: &onnxpb.TypeProto{Value: &onnxpb.TypeProto_OptionalType{OptionalType: &onnxpb.TypeProto_Optional{ElemType: p.GetType()}}}}
+}
+
+// TestSequences writes sequences among inputs and outputs as arrays, and optional values as tensors, or not
+// at all.
 func TestSequences(t *testing.T) {
-	list := func(name string) *onnxpb.ValueInfoProto {
-		of := &onnxpb.TypeProto_Sequence{ElemType: port("x", 2).GetType()}
-		return &onnxpb.ValueInfoProto{Name: &name, Type: &onnxpb.TypeProto{Value: &onnxpb.TypeProto_SequenceType{SequenceType: of}}}
+	y := port("y", "rows")
+	files, err := write(t, &onnxpb.GraphProto{Input: []*onnxpb.ValueInfoProto{list("s", "rows"), port("x", 2), optional(port("z", 2))}, Output: []*onnxpb.ValueInfoProto{y, list("t"), optional(port("w", 2))},
+		Node: []*onnxpb.NodeProto{node("ConcatFromSequence", "s -> y", integer("axis", 0)), node("Relu", "x -> u"), node("SequenceInsert", "s u -> t"), node("Optional", "z -> w")}},
+		Options{Lists: map[string][][]int{"s": {{3}, {5}, {3}}}, Absent: map[string]bool{"z": true}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	x, y := port("x", 2), port("y", 2)
-	for want, g := range map[string]*onnxpb.GraphProto{
-		"input s: want a tensor of a type that engines store, or a known value": {Input: []*onnxpb.ValueInfoProto{list("s")}, Output: []*onnxpb.ValueInfoProto{y}, Node: []*onnxpb.NodeProto{node("ConcatFromSequence", "s -> y", integer("axis", 0))}},
-		"output s: want a tensor, got a sequence or an optional value":          {Input: []*onnxpb.ValueInfoProto{x}, Output: []*onnxpb.ValueInfoProto{list("s")}, Node: []*onnxpb.NodeProto{node("SequenceConstruct", "x -> s")}},
-		"output y: want a tensor, got a sequence or an optional value":          {Input: []*onnxpb.ValueInfoProto{x}, Output: []*onnxpb.ValueInfoProto{y}, Node: []*onnxpb.NodeProto{node("SequenceConstruct", "x x -> y")}},
+	has(t, files["net.go"], "func Build(g *graph.Graph, s [3]graph.Tensor, x graph.Tensor) (Outputs, error) {", "rows := s[0].Shape()[0]", `if err := check("s[1]", s[1], dtype.F32, -1); err != nil {`, "rows2 := s[1].Shape()[0]", `if err := check("s[2]", s[2], dtype.F32, rows); err != nil {`,
+		"T [4]graph.Tensor // f32", "return Outputs{Y: y, T: [4]graph.Tensor{z, reshape2, reshape3, x}}, g.Err()")
+	files, err = write(t, &onnxpb.GraphProto{Input: []*onnxpb.ValueInfoProto{optional(port("z", 2)), list("none")}, Output: []*onnxpb.ValueInfoProto{list("t")},
+		Node: []*onnxpb.NodeProto{node("OptionalGetElement", "z -> u"), node("Relu", "u -> v"), node("SequenceInsert", "none v -> t")}}, Options{Lists: map[string][][]int{"none": {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, files["net.go"], "func Build(g *graph.Graph, z graph.Tensor, none [0]graph.Tensor) ([1]graph.Tensor, error) {", "return [1]graph.Tensor{x}, g.Err()")
+	x := port("x", 2)
+	both := []*onnxpb.NodeProto{node("ConcatFromSequence", "s -> y", integer("axis", 0))}
+	for want, c := range map[string]struct {
+		g *onnxpb.GraphProto
+		o Options
+	}{
+		"input s: want the extents of each tensor of the sequence": {g: &onnxpb.GraphProto{Input: []*onnxpb.ValueInfoProto{list("s", 2)}, Output: []*onnxpb.ValueInfoProto{y}, Node: both}},
+		"input s[1]: want the extent 2 in dimension 0, as the file says, got 3": {&onnxpb.GraphProto{Input: []*onnxpb.ValueInfoProto{list("s", 2)}, Output: []*onnxpb.ValueInfoProto{y}, Node: both},
+			Options{Lists: map[string][][]int{"s": {{2}, {3}}}}},
+		"input x: want a value, since it is not optional, got none": {&onnxpb.GraphProto{Input: []*onnxpb.ValueInfoProto{x}, Output: []*onnxpb.ValueInfoProto{y}, Node: []*onnxpb.NodeProto{node("Relu", "x -> y")}},
+			Options{Absent: map[string]bool{"x": true}}},
+		"output y: want a tensor, got 2 of them": {g: &onnxpb.GraphProto{Input: []*onnxpb.ValueInfoProto{x}, Output: []*onnxpb.ValueInfoProto{y}, Node: []*onnxpb.NodeProto{node("SequenceConstruct", "x x -> y")}}},
 	} {
-		if _, err := write(t, g, Options{}); err == nil || err.Error() != want {
+		if _, err := write(t, c.g, c.o); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

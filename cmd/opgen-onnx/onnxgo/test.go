@@ -6,7 +6,6 @@ import (
 	"path"
 	"strings"
 
-	"github.com/opgen/opgen/internal/goname"
 	"github.com/opgen/opgen/runtime/safetensors"
 )
 
@@ -42,7 +41,6 @@ func TestReference(t *testing.T) {
 		tensors[name] = ref
 		p("in%d, err := file.Read(%q)\nif err != nil {\nreturn err\n}", i, name)
 		p("x%d := g.Input(%q, in%d.Type, in%[1]d.Shape...)", i, fmt.Sprintf("input %d", i), i)
-		params = append(params, fmt.Sprintf("x%d", i))
 		if w.uses[w.builds[0].inputs[i]] == 0 {
 			continue // the network does not depend on it
 		}
@@ -55,37 +53,48 @@ func TestReference(t *testing.T) {
 		p("elements%d, err := safetensors.Elements[%s](%s)\nif err != nil {\nreturn err\n}", i, element, read)
 		feeds = append(feeds, fmt.Sprintf("opgen.With(x%d, elements%[1]d)", i))
 	}
-	outs := w.model.Outputs()
-	result := "out"
-	p("%s, err := Build(%s)\nif err != nil {\nreturn err\n}", result, strings.Join(append([]string{"g"}, params...), ", "))
-	fields := map[string]bool{}
+	for _, q := range w.params {
+		var list []string
+		for i := range q.count {
+			list = append(list, fmt.Sprintf("x%d", q.first+i))
+		}
+		if q.list {
+			params = append(params, fmt.Sprintf("[%d]graph.Tensor{%s}", q.count, strings.Join(list, ", ")))
+		} else {
+			params = append(params, list...)
+		}
+	}
+	p("out, err := Build(%s)\nif err != nil {\nreturn err\n}", strings.Join(append([]string{"g"}, params...), ", "))
 	var tensorsOut []string
-	for i := range outs {
-		if len(outs) == 1 {
-			tensorsOut = append(tensorsOut, "out")
-			continue
+	fields := w.fields()
+	for _, f := range fields {
+		text := "out"
+		if len(fields) > 1 {
+			text += "." + f.name
 		}
-		name := goname.Exported(plainName(outs[i].Name))
-		if name == "" {
-			name = "Output"
+		for k := range f.count {
+			if f.list {
+				tensorsOut = append(tensorsOut, fmt.Sprintf("%s[%d]", text, k))
+			} else {
+				tensorsOut = append(tensorsOut, text)
+			}
 		}
-		tensorsOut = append(tensorsOut, "out."+unique(name, fields))
 	}
 	p("prog, err := s.Inference(context.Background(), g, %s)\nif err != nil {\nreturn err\n}", strings.Join(tensorsOut, ", "))
 	if weights {
 		p("if err := Load(s, \".\"); err != nil {\nreturn err\n}")
 	}
 	p("if err := prog.Run(%s); err != nil {\nreturn err\n}", strings.Join(append([]string{"context.Background()"}, feeds...), ", "))
-	for i, port := range outs {
-		ref, ok := o.References[port.Name]
+	for i, output := range w.outputNames() {
+		ref, ok := o.References[output]
 		if !ok {
 			continue
 		}
-		name := "output " + port.Name
+		name := "output " + output
 		tensors[name] = ref
 		p("want%d, err := file.Read(%q)\nif err != nil {\nreturn err\n}", i, name)
 		p("got%d, err := opgen.Fetch[%s](prog, %s)\nif err != nil {\nreturn err\n}", i, w.builds[0].network.Outputs[i].Type().GoType(), tensorsOut[i])
-		p("compare(t, %q, got%d, want%[2]d)", port.Name, i)
+		p("compare(t, %q, got%d, want%[2]d)", output, i)
 	}
 	p(`return nil
 	})

@@ -29,7 +29,8 @@ type network struct {
 	model, folder string
 	build         any
 	load          func(*opgen.Session, string) error
-	known         string // inputs that are given as constants, separated by spaces
+	known         string   // inputs that are given as constants, separated by spaces
+	absent        []string // optional inputs that are left out
 	sets          []string
 	train         bool // whether the package is trained, too
 }
@@ -69,8 +70,8 @@ func (n *network) compare(set string) error {
 		return err
 	}
 	values := map[string]safetensors.Tensor{}
-	for _, p := range m.Inputs() {
-		if values[p.Name], err = f.Read(p.Name); err != nil {
+	for _, name := range f.Names() {
+		if values[name], err = f.Read(name); err != nil {
 			return err
 		}
 	}
@@ -83,8 +84,16 @@ func (n *network) compare(set string) error {
 				opts = append(opts, onnx.Known(p.Name, values[p.Name]))
 				continue
 			}
-			inputs[p.Name] = x[i]
-			i++
+			parts := n.tensors(p, values)
+			switch list := x[i : i+len(parts)]; {
+			case p.Sequence && !slices.Contains(n.absent, p.Name):
+				opts = append(opts, onnx.Sequence(p.Name, list...))
+			case len(list) == 0:
+				opts = append(opts, onnx.Without(p.Name))
+			default:
+				inputs[p.Name] = list[0]
+			}
+			i += len(parts)
 		}
 		net, err := m.Insert(g, inputs, opts...)
 		if err != nil {
@@ -131,24 +140,62 @@ func (n *network) compare(set string) error {
 	return nil
 }
 
+// tensors returns the names of the tensors of an input: those of a sequence have numbers.
+func (n *network) tensors(p onnx.Port, values map[string]safetensors.Tensor) (names []string) {
+	if !p.Sequence {
+		if slices.Contains(n.absent, p.Name) {
+			return nil
+		}
+		return []string{p.Name}
+	}
+	for {
+		name := fmt.Sprintf("%s[%d]", p.Name, len(names))
+		if _, ok := values[name]; !ok {
+			return names
+		}
+		names = append(names, name)
+	}
+}
+
 // call calls the function Build of the package.
 func (n *network) call(g *graph.Graph, x []graph.Tensor) ([]graph.Tensor, error) {
 	args := []reflect.Value{reflect.ValueOf(g)}
-	for _, t := range x {
-		args = append(args, reflect.ValueOf(t))
+	build := reflect.ValueOf(n.build)
+	for len(args) < build.Type().NumIn() {
+		arg := reflect.New(build.Type().In(len(args))).Elem()
+		if arg.Kind() == reflect.Array {
+			for k := range arg.Len() {
+				arg.Index(k).Set(reflect.ValueOf(x[k]))
+			}
+			x = x[arg.Len():]
+		} else {
+			arg.Set(reflect.ValueOf(x[0]))
+			x = x[1:]
+		}
+		args = append(args, arg)
 	}
-	out := reflect.ValueOf(n.build).Call(args)
+	out := build.Call(args)
 	if err, _ := out[1].Interface().(error); err != nil {
 		return nil, err
 	}
-	if t, ok := out[0].Interface().(graph.Tensor); ok {
-		return []graph.Tensor{t}, nil
+	return tensorsIn(out[0]), nil
+}
+
+// tensorsIn returns the tensors in what Build returns, which may be an array or a struct of both.
+func tensorsIn(v reflect.Value) (list []graph.Tensor) {
+	switch t, ok := v.Interface().(graph.Tensor); {
+	case ok:
+		return []graph.Tensor{t}
+	case v.Kind() == reflect.Array:
+		for i := range v.Len() {
+			list = append(list, tensorsIn(v.Index(i))...)
+		}
+	default:
+		for i := range v.NumField() {
+			list = append(list, tensorsIn(v.Field(i))...)
+		}
 	}
-	var outputs []graph.Tensor
-	for i := range out[0].NumField() {
-		outputs = append(outputs, out[0].Field(i).Interface().(graph.Tensor))
-	}
-	return outputs, nil
+	return list
 }
 
 // learn trains the package to answer 1 everywhere, from its weights on: the loss falls with each step.
@@ -219,8 +266,10 @@ func (n *network) run(m *onnx.Model, values map[string]safetensors.Tensor, known
 			if slices.Contains(known, p.Name) {
 				continue
 			}
-			v := values[p.Name]
-			x, names = append(x, g.Input(fmt.Sprintf("value %d", i), v.Type, v.Shape...)), append(names, p.Name)
+			for k, name := range n.tensors(p, values) {
+				v := values[name]
+				x, names = append(x, g.Input(fmt.Sprintf("value %d.%d", i, k), v.Type, v.Shape...)), append(names, name)
+			}
 		}
 		outputs, load, err := build(s, g, x)
 		if err != nil {
