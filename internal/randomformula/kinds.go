@@ -350,6 +350,7 @@ var kinds = []kind{
 		"y0[k] = $fold(n if {#c == k | k == #c | #c == k && u[n] > -0.37}: {u[n] | u[n] * v[k] | x[n, k] | 2})",
 		"y0[k] = count(n if #c == k) * {v[k] | limit[]} ; y1[k] = {sum | max}(n if #c == k: u[n])",
 		"y0[m, k] = $fold(n if #c == k: u[n] * z[m, k])",
+		"y0[m, k] = $fold(n if #c == m: {u[n] * | v[k] * | (u[n] > 0.37 ? v[k] : 2) * | } {(x[#c, k] else {0 | 0.5}) | x[#c % N, k] | (x[#c, k] else u[n])})",
 	}},
 	// Reads at computed places, between elements, also at places that other indices share.
 	{name: "samples", some: true, once: [][2]string{

@@ -19,23 +19,21 @@ type placedRows[T simd.Float] struct {
 }
 
 // placedRows compiles a scatter-add of short rows. It returns nil for other statements, for long rows, and
-// for summands that are not contiguous.
+// for summands that are neither contiguous, nor the same in all or in each of the rows, nor rows that other
+// tensors name.
 func (k *unitCompiler[T]) placedRows() unit[T] {
 	s, w, v := k.shortIndices()
 	if s == nil || s.Joined() || rewrite.Extent(v) < 1 {
 		return nil
 	}
 	t, n, a := k.tensors[s.Target], rewrite.Extent(v), rewrite.AccessOf(s.Left)
-	if !s.Add && !t.Add || t.Type != k.own && !(t.Type == dtype.F64 && s.Add) || !a.Offset.Hidden(w) || a.Offset.Hidden(v) || a.Offset.Factor(v) != 1 {
+	if !s.Add && !t.Add || t.Type != k.own && !(t.Type == dtype.F64 && s.Add) || !findsRows(a, w, v) {
 		return nil
 	}
-	for _, i := range a.Open {
-		if a.Idx[i].Hidden(v) || a.Idx[i].Factor(v) != 0 {
-			return nil
-		}
-	}
-	follows := true
-	forms(s.Value, func(f rewrite.Form) {
+	p := &rowParts[T]{unitCompiler: k, s: s, w: w, v: v, z: newVectorizer(k.compiler, v), placed: true}
+	value := p.value(s.Value)
+	follows := !p.refused
+	forms(value, func(f rewrite.Form) {
 		follows = follows && f.Factor(w) == n*f.Factor(v) && !f.Hidden(w) && !f.Hidden(v)
 	})
 	rewrite.Reads(s.Value, func(r *term.Read) { // a strip is read before a row is written
@@ -48,16 +46,15 @@ func (k *unitCompiler[T]) placedRows() unit[T] {
 	if !follows || len(rows.strip.code) > 0 {
 		return nil
 	}
-	z, one := newVectorizer(k.compiler, v), k.target(s)
+	one := k.target(s)
 	out := &placedRows[T]{places: places, target: s.Target, wide: t.Type != k.own,
 		fetched: rewrite.Elements(k.p.Tensors[s.Target])*t.Type.Size() >= leastFetched}
 	if out.wide {
 		k.compiler.wide = max(k.compiler.wide, 1) // a float64 strip
 	}
 	out.single = func(s *state[T], row int) { locate(s, rows.at, row, one) }
-	out.x = z.vector(z.real(s.Value))
-	k.finish(&z.strip)
-	u := k.ofRows(w, v, z.strip)
+	out.x = p.z.vector(p.z.real(value))
+	u := p.unit()
 	u.to = out
 	return u
 }

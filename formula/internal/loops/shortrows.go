@@ -75,16 +75,24 @@ func (k *unitCompiler[T]) shortRows() unit[T] {
 		return nil
 	}
 	p.z.store(s, p.z.real(value))
-	k.finish(&p.z.strip)
-	out := k.ofRows(w, v, p.z.strip)
-	out.repeated, out.stretched = p.repeated, p.stretched
+	return p.unit()
+}
+
+// unit returns the unit whose strips run the code of z, which must be complete, for several rows.
+func (p *rowParts[T]) unit() *pointwise[T] {
+	p.finish(&p.z.strip)
+	out := p.ofRows(p.w, p.v, p.z.strip)
+	out.repeated, out.stretched, out.found = p.repeated, p.stretched, p.rows
 	for i := range out.repeated {
-		k.finish(&out.repeated[i].code)
-		k.accumulators = append(k.accumulators, out.repeated[i].all)
+		p.finish(&out.repeated[i].code)
+		p.accumulators = append(p.accumulators, out.repeated[i].all)
 	}
 	for i := range out.stretched {
-		k.finish(&out.stretched[i].code)
-		k.accumulators = append(k.accumulators, out.stretched[i].all)
+		p.finish(&out.stretched[i].code)
+		p.accumulators = append(p.accumulators, out.stretched[i].all)
+	}
+	for _, r := range out.found {
+		p.accumulators = append(p.accumulators, r.all)
 	}
 	return out
 }
@@ -98,6 +106,8 @@ type rowParts[T simd.Float] struct {
 	seen      map[string]*term.Term // key of a part -> what stands for it
 	repeated  []repeatedRow[T]
 	stretched []stretchedRow[T]
+	rows      []foundRow[T]
+	placed    bool // whether the rows are added at places that tensors name
 	refused   bool // whether a part would have other bits than the loop over a row computes
 }
 
@@ -112,13 +122,18 @@ func (p *rowParts[T]) value(x *term.Term) *term.Term {
 		return x
 	case inRow && !ofRow && p.apart(x):
 		return p.part(x, true)
-	case ofRow && !inRow && rewrite.Extent(p.v) < rewrite.Shortest:
+	case ofRow && !inRow && (p.placed || rewrite.Extent(p.v) < rewrite.Shortest):
 		if !p.alike(x) || !p.apart(x) {
 			p.refused = true
 			return x
 		}
 		return p.part(x, false)
 	case x.Op == term.Element && inRow && ofRow:
+		if p.placed {
+			if y := p.found(x); y != nil {
+				return y
+			}
+		}
 		return p.element(x)
 	case x.Op == term.Element || x.Kind == term.Integer:
 		return x
@@ -186,18 +201,9 @@ func (p *rowParts[T]) part(x *term.Term, inRow bool) *term.Term {
 	if kind == term.Integer {
 		kind = term.Real
 	}
-	y := p.stand(x, kind)
-	if p.seen == nil {
-		p.seen = map[string]*term.Term{}
-	}
-	p.seen[key] = y
+	y := p.stands(x, key, kind)
 	compute := func(z *vectorizer[T], reg int, name func(*term.Term) string) {
-		all := p.z.register(true)
-		was := p.lenient
-		for _, p.lenient = range []bool{false, true} { // a speculative load has another key
-			p.z.known[name(y)] = operand[T]{reg: all}
-		}
-		p.lenient = was
+		all := p.holds(y, name)
 		if inRow {
 			p.repeated = append(p.repeated, repeatedRow[T]{z.strip, reg, all})
 		} else {
@@ -211,6 +217,25 @@ func (p *rowParts[T]) part(x *term.Term, inRow bool) *term.Term {
 		compute(z, rest.reg, p.restKey)
 	}
 	return y
+}
+
+// stands returns what stands for a part with this key from now on.
+func (p *rowParts[T]) stands(x *term.Term, key string, kind term.Kind) *term.Term {
+	if p.seen == nil {
+		p.seen = map[string]*term.Term{}
+	}
+	p.seen[key] = p.stand(x, kind)
+	return p.seen[key]
+}
+
+// holds returns a new register that holds the elements y, by their key.
+func (p *rowParts[T]) holds(y *term.Term, key func(*term.Term) string) int {
+	all, was := p.z.register(true), p.lenient
+	for _, p.lenient = range []bool{false, true} { // a speculative load has another key
+		p.z.known[key(y)] = operand[T]{reg: all}
+	}
+	p.lenient = was
+	return all
 }
 
 // stand returns an element that no tensor has, contiguous across rows, to stand for x.

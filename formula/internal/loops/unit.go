@@ -264,6 +264,7 @@ type pointwise[T simd.Float] struct {
 	elements, last int
 	repeated       []repeatedRow[T]  // values that are the same in all rows
 	stretched      []stretchedRow[T] // values that are the same in each row
+	found          []foundRow[T]     // rows at places that other tensors name
 	to             *placedRows[T]    // the scatter-add of the rows; nil if the statement has another form
 }
 
@@ -377,6 +378,9 @@ func (u *pointwise[T]) row(s *state[T], lo, hi int) {
 		n := rows * u.elements
 		for j := range u.stretched {
 			u.stretched[j].fill(s, u.elements, rows)
+		}
+		for j := range u.found {
+			u.found[j].fill(s, u.elements, rows)
 		}
 		u.outer.ahead(s, &u.code, n, lo, hi)
 		u.code.exec(s, n)
