@@ -217,8 +217,10 @@ mutate-kit:
 
 # mutate-maker changes what makes plans in every way that test/mutate knows, one at a time, and fails if the verifier
 # accepts a wrong plan. It takes some minutes. A mutant with which the planner does not come to an end is killed by its processor time.
+# With EVERY, it makes only the mutants whose number is a multiple of that, and those written by hand.
+EVERY ?= 1
 mutate-maker:
-	$(GO) run ./test/mutate -maker
+	$(GO) run ./test/mutate -maker -every $(EVERY)
 
 # mutate-formulas changes the formulas of specs in COUNT small ways, one at a time; 0 means in all. It fails if no check
 # and no example notices a change that docs/mutants.md does not name. It takes less than a minute, or some minutes for all.
