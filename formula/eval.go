@@ -8,6 +8,7 @@ import (
 	"github.com/opgen/opgen/formula/program"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
+	"github.com/opgen/opgen/runtime/dtype"
 )
 
 // frame is the environment of a running closure: the values of index variables, and the tensors.
@@ -84,9 +85,35 @@ func (m *memory) run(marked []bool) (err error) {
 		if marked[i] {
 			m.program.code.runs[i](f)
 			m.computed[s.Target] = true
+			if t := m.program.Tensors[s.Target]; t.Kind == term.Integer && t.Type != dtype.Invalid && t.Type.Size() < 8 {
+				e := m.tensors[s.Target].integer // of 64 bits, where a statement runs in one pass
+				copy(e, bounded(e, t.Type, m.program.ends(s.Target)))
+				for k, v := range e {
+					e[k] = held(t.Type, v)
+				}
+			}
 		}
 	}
 	return nil
+}
+
+// held returns an integer as a tensor of a type holds it: its last bits.
+func held(t dtype.Type, v int64) int64 {
+	switch t {
+	case dtype.I8:
+		return int64(int8(v))
+	case dtype.I16:
+		return int64(int16(v))
+	case dtype.I32:
+		return int64(int32(v))
+	case dtype.U8:
+		return int64(uint8(v))
+	case dtype.U16:
+		return int64(uint16(v))
+	case dtype.U32:
+		return int64(uint32(v))
+	}
+	return v
 }
 
 func (e elements) clone() elements {
@@ -150,7 +177,11 @@ func (c *code) assignment(s *program.Statement) (set func(*frame)) {
 		set = func(f *frame) {
 			v := x(f)
 			_, at, _ := place(f)
-			f.m.tensors[id].integer[at] = int64(v)
+			if v := int64(v); v == math.MinInt64 || v == math.MaxInt64 { // what an extreme of nothing is
+				f.m.tensors[id].integer[at] = v
+			} else {
+				f.m.tensors[id].integer[at] = held(c.p.Tensors[id].Type, v)
+			}
 		}
 	default:
 		x := c.boolean(s.Value)

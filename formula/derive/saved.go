@@ -100,11 +100,24 @@ func tensorsOf(n *term.Term) []int {
 
 // Kept returns the intermediate tensors that forward should save for the gradient: those that the gradient
 // reads and that are costly to recompute from available and saved tensors, such as reductions. They hold real
-// numbers or random choices; other integers and conditions are recomputed. given reports whether backward
-// gets a slot that statements define. may reports whether a tensor may be saved; if not, it is recomputed
-// from others that may.
+// numbers, random choices, or what depends on what a tensor was before the task; other integers and
+// conditions are recomputed. given reports whether backward gets a slot that statements define. may reports
+// whether a tensor may be saved; if not, it is recomputed from others that may.
 func (g *Gradient) Kept(given func(slot int) bool, may func(t int) bool) []int {
-	own, kept := g.own(), map[int]bool{}
+	kept, _ := g.keeping(given, may)
+	return kept
+}
+
+// Lost returns the tensors whose elements before the task the gradient needs, but that forward overwrites:
+// it must save them. given and may are those of Kept.
+func (g *Gradient) Lost(given func(slot int) bool, may func(t int) bool) []int {
+	_, lost := g.keeping(given, may)
+	return lost
+}
+
+// keeping returns what Kept and Lost do.
+func (g *Gradient) keeping(given func(slot int) bool, may func(t int) bool) (saved, overwritten []int) {
+	own, kept, lost := g.own(), map[int]bool{}, map[int]bool{}
 	known := map[int]bool{} // of there, so that values that many others read are looked at once
 	var there func(t int) bool
 	there = func(t int) bool {
@@ -130,7 +143,12 @@ func (g *Gradient) Kept(given func(slot int) bool, may func(t int) bool) []int {
 			return
 		}
 		seen[t] = true
-		if l := g.Program.Tensors[t]; l.Slot < 0 && l.Given && (l.Kind == term.Real || g.costly(t)) && may(t) {
+		l := g.Program.Tensors[t]
+		if l.Old >= 0 {
+			lost[l.Old] = true
+			return
+		}
+		if l.Slot < 0 && l.Given && (l.Kind == term.Real || g.costly(t) || g.past(t)) && may(t) {
 			kept[t] = true
 			clear(known)
 			return
@@ -144,7 +162,12 @@ func (g *Gradient) Kept(given func(slot int) bool, may func(t int) bool) []int {
 	for _, t := range direct {
 		keep(t)
 	}
-	return slices.Sorted(maps.Keys(kept))
+	return slices.Sorted(maps.Keys(kept)), slices.Sorted(maps.Keys(lost))
+}
+
+// past reports whether a definition of a tensor reads what another one was before the task.
+func (g *Gradient) past(t int) bool {
+	return slices.ContainsFunc(g.readsOf(t), func(r int) bool { return g.Program.Tensors[r].Old >= 0 })
 }
 
 // readsOf returns the tensors that the definitions of tensor t read, sorted.

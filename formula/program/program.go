@@ -39,6 +39,9 @@ type Local struct {
 	Slot     int // number of the slot, or -1
 	Number   int // number among the tensors of a variadic slot
 	Old      int // the tensor of whose value before the task this is a copy; or -1
+	// Kept says that the formula reads the tensor as it was before the task, and that no statement gives it
+	// in this use.
+	Kept bool
 	// Varies says that the elements have gradients: the tensor is trainable and of real numbers, or a
 	// definition of it depends on such a tensor.
 	Varies bool
@@ -121,6 +124,7 @@ func Build(u *Use) (*Program, error) {
 	if err := b.splitBackward(); err != nil {
 		return nil, err
 	}
+	b.program.settleBefore()
 	b.prune()
 	b.program.use = u
 	if u.Then != nil {

@@ -134,8 +134,10 @@ func (p *Project) follow() {
 	for _, sc := range p.checked.Scopes {
 		specs = append(specs, sc.Spec)
 	}
-	if example.Keep(p.tried(), specs) && !p.again(specs) {
-		return
+	for _, complete := range []func(*model.Module, []*spec.Spec) bool{example.Remember, example.Keep} {
+		if complete(p.tried(), specs) && !p.again(specs) {
+			return
+		}
 	}
 	known, added := example.Follow(p.tried(), specs)
 	if p.known = known; added {

@@ -10,6 +10,12 @@ func OtherSpec(name string) string {
 // others are the specs of operators that formulas apply, behind edition and name: with axes, several outputs,
 // optional inputs, values of their own, a recurrence, look-ups, and names that formulas have, too.
 var others = map[string]string{
+	initializer: `kind = "initializer"
+doc = "Fills a weight."
+formula = "tensor[n] = 0"
+dtypes = { T = ["floating", "integer"] }
+examples = [{ tensor = [2, 3] }]
+`,
 	"share": `doc = "Divides exponentials by their sum."
 formula = "output[a, r, b] = exp(input[a, r, b] - logsumexp(r': input[a, r', b]))"
 attrs = { dim = { type = "axis", binds = "R", default = -1 } }

@@ -25,6 +25,7 @@ type Slot struct {
 	Below  string   // the bound of integers, or ""
 	Except string   // the integer that may lie outside of the bound, or ""
 	Fixed  bool     // an input of real numbers without a gradient
+	Owned  bool     // a weight
 	// Requested is set for an output that there is on request only.
 	Requested bool
 	// Number is the name in Dims of the number of tensors, or "" for one tensor. In the shape of a list, C is
@@ -72,8 +73,10 @@ type Case struct {
 	Meant    []string
 	Features map[string]bool
 	Applied  []string // names of the operators that the formula applies, see OtherSpec
-	Text     string   // the spec, if it is a given one
-	Variable string   // its dtype variable, which Type is
+	// Optimizer is set for an operator that updates a weight.
+	Optimizer bool
+	Text      string // the spec, if it is a given one
+	Variable  string // its dtype variable, which Type is
 }
 
 // Spec returns the operator's spec.
@@ -82,7 +85,11 @@ func (c *Case) Spec() string {
 		return c.Text
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "edition = 1\nname = %q\ndoc = \"A random operator.\"\nformula = \"\"\"\n%s\"\"\"\n\n[dtypes]\nT = [\"f16\", \"bf16\", \"f32\", \"f64\"]\n", c.Name, strings.Join(c.Lines, "\n"))
+	kind := ""
+	if c.Optimizer {
+		kind = "kind = \"optimizer\"\n"
+	}
+	fmt.Fprintf(&b, "edition = 1\nname = %q\n"+kind+"doc = \"A random operator.\"\nformula = \"\"\"\n%s\"\"\"\n\n[dtypes]\nT = [\"f16\", \"bf16\", \"f32\", \"f64\"]\n", c.Name, strings.Join(c.Lines, "\n"))
 	if c.Declared != "" {
 		fmt.Fprintf(&b, "\n[attrs]\n%s", c.Declared)
 	}
@@ -91,7 +98,11 @@ func (c *Case) Spec() string {
 	}
 	b.WriteString("\n[slots]\n")
 	for _, s := range c.Inputs {
-		fmt.Fprintf(&b, "%s = { role = \"input\", type = %q, shape = %s", s.Name, s.Type, c.tomlShape(s.Shape))
+		role := "input"
+		if s.Owned {
+			role = "weight"
+		}
+		fmt.Fprintf(&b, "%s = { role = %q, type = %q, shape = %s", s.Name, role, s.Type, c.tomlShape(s.Shape))
 		if s.Below != "" {
 			fmt.Fprintf(&b, ", below = %q", s.Below)
 		}
@@ -102,6 +113,8 @@ func (c *Case) Spec() string {
 			b.WriteString(", trainable = false")
 		}
 		switch {
+		case s.Owned:
+			fmt.Fprintf(&b, ", init = %q", initializer)
 		case s.Number == present:
 			b.WriteString(", present = \"caller\"")
 		case s.Number != "":
@@ -122,7 +135,9 @@ func (c *Case) Spec() string {
 	for i, r := range c.Require {
 		fmt.Fprintf(&b, "\n[require.r%d]\nthat = %q\nmessage = \"want other extents\"\n", i, r)
 	}
-	b.WriteString("\n[tasks.forward]\n")
+	if !c.Optimizer {
+		b.WriteString("\n[tasks.forward]\n")
+	}
 	if c.Differentiable() {
 		b.WriteString("[tasks.backward]\n")
 		if len(c.Scatter) > 0 {
@@ -152,7 +167,7 @@ func (c *Case) Spec() string {
 
 // Differentiable reports whether the operator has gradients.
 func (c *Case) Differentiable() bool {
-	return slices.ContainsFunc(c.Inputs, c.HasGradient) && slices.ContainsFunc(c.Outputs, c.HasGradient)
+	return !c.Optimizer && slices.ContainsFunc(c.Inputs, c.HasGradient) && slices.ContainsFunc(c.Outputs, c.HasGradient)
 }
 
 // Has reports whether the use has an output.
@@ -251,6 +266,9 @@ func (c *Case) writeExample(b *strings.Builder, attrs string) {
 		of = runs(nil, []int{3, 2})
 	}
 	for _, s := range c.Inputs {
+		if s.Owned { // whose shapes follow
+			continue
+		}
 		shapes := tensors(s, c.Example, of)
 		text := fmt.Sprint(shapes)
 		if s.Number == "" || s.Number == present && len(shapes) > 0 {
@@ -305,10 +323,15 @@ func (c *Case) Tidy() {
 			needed[d] = needed[d] || slices.ContainsFunc(s.Shape, func(x string) bool { return mentions(x, d) })
 		}
 	}
-	c.Inputs = slices.DeleteFunc(c.Inputs, func(s Slot) bool { return !mentions(text, s.Name) })
+	c.Inputs = slices.DeleteFunc(c.Inputs, func(s Slot) bool {
+		return !mentions(text, s.Name) && !(c.Optimizer && (s.Name == updated || s.Name == "grad"))
+	})
 	for _, s := range c.Inputs {
 		needed[s.Below] = s.Below != ""
-		if s.mayLack() {
+		if s.mayLack() || s.Owned {
+			for _, d := range s.Shape {
+				needed[d] = needed[d] || s.Owned
+			}
 			continue
 		}
 		for _, d := range s.Shape {
@@ -316,7 +339,7 @@ func (c *Case) Tidy() {
 		}
 	}
 	for _, d := range []string{"N", "K", "M"} {
-		if needed[d] && !bound[d] || d == "N" && len(c.Inputs) == 0 {
+		if !c.Optimizer && (needed[d] && !bound[d] || d == "N" && len(c.Inputs) == 0) {
 			c.Inputs = append(c.Inputs, Slot{Name: "sizes_" + strings.ToLower(d), Type: "T", Shape: []string{d}, Fixed: true})
 		}
 	}

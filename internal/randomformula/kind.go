@@ -32,6 +32,8 @@ type kind struct {
 	sets    bool    // there are attributes that are lists, that may be absent, or that are names
 	runs    bool    // there are runs of dimensions, axes and permutations
 	applies bool    // the formula applies other operators
+	states  bool    // there are weights, which the formula may give anew
+	updates bool    // the operator is an optimizer
 	any     bool    // those of all other kinds, over nothing: the last kind
 }
 
@@ -81,7 +83,7 @@ func (k kind) formula(seed, number uint64) *Case {
 	if k.any { // that of another kind, over nothing
 		other := kinds[w.IntN(len(kinds)-1)]
 		k.texts, k.once, k.few = other.texts, other.once, w.one(2)
-		k.lists, k.sets, k.runs, k.applies = other.lists, other.sets, other.runs, other.applies
+		k.lists, k.sets, k.runs, k.applies, k.states, k.updates = other.lists, other.sets, other.runs, other.applies, other.states, other.updates
 		w.c.Dims[w.pick("N", "K", "M")] = 0
 	}
 	if k.sets {
@@ -111,7 +113,7 @@ func (k kind) formula(seed, number uint64) *Case {
 	} else if !k.plain {
 		w.around()
 	}
-	if !slices.ContainsFunc(w.c.Lines, func(l string) bool { return l[0] == 'y' }) {
+	if !k.updates && !slices.ContainsFunc(w.c.Lines, func(l string) bool { return l[0] == 'y' }) {
 		w.c.Lines = append(w.c.Lines, "y0[n] = u[n]") // a slot of the spec's dtype variable
 	}
 	for _, in := range inputs {
@@ -119,6 +121,12 @@ func (k kind) formula(seed, number uint64) *Case {
 	}
 	if k.lists {
 		w.lists()
+	}
+	if k.states {
+		w.c.Inputs = append(w.c.Inputs, owned...)
+	}
+	if k.updates {
+		w.optimizer()
 	}
 	if k.runs {
 		w.runs()
@@ -151,6 +159,9 @@ func (k kind) formula(seed, number uint64) *Case {
 				w.c.Applied = append(w.c.Applied, name)
 			}
 		}
+	}
+	if k.states || k.updates {
+		w.c.Applied = append(w.c.Applied, initializer)
 	}
 	if k.numbers == "bounds" || k.numbers == "bits" {
 		typ := w.pick("i32", "i16", "u16", "u32")

@@ -690,6 +690,47 @@ var kinds = []kind{
 		"y0[n, sum(C[:i]) + c] = ys[i][n, c] {- | *} {mean | max | sum}(c': ys[i][n, c'])",
 		"y0[k * M + m] = $red(n: #c)",
 	}},
+	// Weights that the formula reads as they were, gives anew, and reads again.
+	{name: "states", states: true, once: [][2]string{
+		{"#x", "x[n, k] | x[n, k] | $f(x[n, k]) | x[n, k] * v[k] | x[n, k] - u[n]"},
+		{"#o", "old.held[n, k] | old.held[n, k] | (old.held[n, k - 1] else 0.5) | (old.held[n, k + 1] else 0) | old.held[n, K - 1 - k] | old.held[N - 1 - n, k] | (old.held[n + 1, k] else u[n]) | {max | sum}(k' in $run: old.held[n, k']) | mean(n': old.held[n', k]) | sum(k' < k: old.held[n, k'])"},
+		{"#h", "held[n, k] | held[n, k] | (held[n, k - 1] else 0) | held[n, K - 1 - k] | held[N - 1 - n, k] | sum(k' in $run: held[n, k'] * x[n, k']) | max(k': held[n, k'])"},
+		{"#s", "rate | 0.9 | sigmoid(u[n]) | sigmoid(gain[k])"},
+	}, texts: []string{
+		"held[n, k] = #s * #o + (1 - #s) * #x ; y0[n, k] = {#h | #h * gain[k] | #x - #h | #x * #h | old.held[n, k] * x[n, k] | #h - old.held[n, k] | #o * #x}",
+		"y0[n, k] = {#x * gain[k] | #x + #o | tanh(#o * x[n, k])} ; held[n, k] = {#o + 0.5 * #x | #x | #o * 0.5 | y0[n, k] * 0.5 | y0[n, k] + old.held[n, k]}",
+		"mem[k] = rate * {old.mem[k] | (old.mem[k - 1] else 0.5) | old.mem[K - 1 - k]} + {mean | max | sum}(n: {x[n, k] | x[n, k]^2}) ; y0[n, k] = (x[n, k] - {mem[k] | old.mem[k] | mem[K - 1 - k]}) * gain[k]",
+		"t0[k] = mean(n: x[n, k]) ; mem[k] = 0.9 * old.mem[k] + 0.1 * t0[k] ; y0[n, k] = (x[n, k] - (flag ? t0[k] : old.mem[k])) * gain[k]",
+		"last[] = old.last[] * 0.5 + {sum | max | mean}(n, k: {x[n, k] | x[n, k] * old.held[n, k] | old.held[n, k]}) ; y0[n, k] = x[n, k] * {last[] | old.last[] | (old.last[] + last[])}",
+		"ticks[k] = {old.ticks[k] + 1 | old.ticks[k] + count(n if x[n, k] > 0.37) | max(old.ticks[k], tiny[k]) | (old.ticks[k - 1] else 3) | old.ticks[k] * 2} ; y0[n, k] = (ticks[k] > 2 ? x[n, k] : {old.ticks[k] * u[n] | u[n] | ticks[k] * x[n, k]})",
+		"held[size % N, k] = {v[k] | v[k] * gain[k] | x[0, k]} ; y0[n, k] = {held[n, k] * x[n, k] | old.held[n, k] + x[n, k] | max(n': held[n', k]) - x[n, k]}",
+		"held[n, k] = #x + #o when flag ; y0[n, k] = {old.held[n, k] * x[n, k] | held[n, k] + x[n, k]}",
+		"t0[n, k] = (k == 0 ? #o : t0[n, k - 1] * 0.5 + #x) for k < K, n < N ; held[n, k] = t0[n, k] ; y0[n, k] = {t0[n, k] | #h} {| * x[n, k]}",
+		"held[n, k] = (n == 0 ? v[k] : old.held[n - 1, k]) ; y0[n] = $fold(k: {#h | old.held[n, k] * x[n, k]})",
+		"held[n, k] = #o + #x ; mem[k] = old.mem[k] + {mean | max}(n: {old.held[n, k] | held[n, k]}) ; last[] = {sum | max}(k: {mem[k] | old.mem[k]}) ; y0[n, k] = {x[n, k] * last[] | held[n, k] * mem[k] | old.held[n, k] - mem[k]}",
+		"t0[n] = $arg(k: {x[n, k] | old.held[n, k]}) ; held[n, k] = k == t0[n] ? x[n, k] : old.held[n, k] ; y0[n] = (old.held[n, t0[n]] else 0) + u[n] ; at0[n] = t0[n]",
+		"held[n, k] = k == j[n] ? {u[n] | old.held[n, k] + u[n]} : old.held[n, k] ; y0[n] = {old.held[n, j[n]] | held[n, j[n]]} * u[n]",
+		"y0[n, k] = gain[k] * {sum(k' in $run: x[n, k'] * gain[k']) | x[n, k] | (gain[k - 1] else 0) | max(k': gain[k'] * x[n, k'])} ; mem[k] = old.mem[k] + gain[k]",
+		"held[n, k] = {old.held[n, k] | #o} + {1 | x[n, k]} ; grad.x[n, k] = grad.y0[n, k] * {held[n, k] | old.held[n, k]} as surrogate ; y0[n, k] = $f(x[n, k])",
+	}},
+	// Optimizers, which update a weight that others read.
+	{name: "updates", updates: true, plain: true, once: [][2]string{
+		{"#g", "grad[n] | grad[n] | grad[n] + 0.1 * old.weight[n] | grad[n] * min(1, 1 / (0.1 + norm(n': grad[n']))) | grad[n] - mean(n': grad[n']) | (present(step) ? grad[n] / (2 + step[]^2) : grad[n])"},
+		{"#b", "0.9 | rate | (flag ? 0.5 : 0.75)"},
+		{"#r", "0.1 | rate | (present(step) ? step[] : 0.25)"},
+		{"#t", "norm(n': old.weight[n']) | max(n': abs(grad[n'])) | mean(n': old.weight[n'] * grad[n']) | sum(n': grad[n'])"},
+	}, texts: []string{
+		"weight[n] = old.weight[n] - #r * #g",
+		"weight[n] = old.weight[n] - #r * #g * #t",
+		"first[n] = #b * old.first[n] + (1 - #b) * #g ; weight[n] = old.weight[n] - #r * {first[n] | old.first[n] | (first[n] - old.first[n])}",
+		"first[n] = #b * old.first[n] + #g ; second[n] = 0.5 * abs(old.second[n]) + #g^2 ; weight[n] = old.weight[n] - #r * first[n] / (sqrt(second[n]) + 0.1)",
+		"first[n] = #b * old.first[n] + #g when flag ; weight[n] = old.weight[n] - #r * (flag ? first[n] : #g)",
+		"turns[] = old.turns[] + 1 ; weight[n] = turns[] % 2 == 0 ? old.weight[n] - #r * #g : {old.weight[n] | grad[n]}",
+		"tally[] = 0.5 * old.tally[] + #t ; weight[n] = old.weight[n] - #g / (2 + {tally[] | old.tally[]}^2)",
+		"t0[n] = #g + #r * old.weight[n] ; t1[] = norm(n: t0[n]) ; weight[n] = old.weight[n] - t0[n] / (t1[] + 0.5)",
+		"weight[n] = max(old.weight[n] - #r * #g, {0 | mean(n': old.weight[n']) | -abs(old.first[n])}) ; first[n] = {weight[n] | old.weight[n]} - old.first[n]",
+		"first[n] = max(old.first[n], abs(#g)) ; second[n] = old.second[n] + {first[n] | weight[n] | old.weight[n]} ; weight[n] = old.weight[n] - #r * #g / (first[n] + 0.1)",
+	}},
 }
 
 // The last kind has the texts of all others. It is added here since it is drawn from the others.

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -163,8 +164,10 @@ func (s *Spec) followAccess(t *Task, f *expr.Formula) {
 		}
 		given, partly := false, old[sl.Name]
 		for _, x := range f.Statements {
-			if slices.ContainsFunc(x.Targets, func(n expr.Node) bool { return target(n) == sl.Name }) {
-				given, partly = true, partly || x.When != nil
+			for _, n := range x.Targets {
+				if target(n) == sl.Name {
+					given, partly = true, partly || x.When != nil || !whole(x, n, sl)
+				}
 			}
 		}
 		switch {
@@ -178,6 +181,37 @@ func (s *Spec) followAccess(t *Task, f *expr.Formula) {
 		return slices.IndexFunc(s.Slots, func(sl *Slot) bool { return sl.Name == a.Slot })
 	}
 	slices.SortStableFunc(t.Access, func(a, b *Access) int { return number(a) - number(b) })
+}
+
+// whole reports whether a statement gives all elements of a slot for sure: each of its dimensions has an
+// index of its own that goes over it.
+func whole(x *expr.Statement, n expr.Node, sl *Slot) bool {
+	r, ok := n.(*expr.Read)
+	if !ok || len(r.Groups) != 1 || len(r.Groups[0]) != len(sl.Shape) {
+		return false
+	}
+	seen := map[string]bool{}
+	for i, item := range r.Groups[0] {
+		id, ok := item.(*expr.Ident)
+		s, isScalar := sl.Shape[i].(*source.Scalar)
+		if !ok || !isScalar || seen[id.Name] {
+			return false
+		}
+		seen[id.Name] = true
+		extent, over := strings.TrimSuffix(fmt.Sprint(s.Value), "..."), strings.ToUpper(strings.TrimRight(id.Name, "'"))
+		for _, f := range x.For {
+			if b, ok := f.X.(*expr.Ident); ok && b.Name == id.Name {
+				over = ""
+				if hi, ok := f.Hi.(*expr.Ident); ok && f.Lo == nil {
+					over = hi.Name
+				}
+			}
+		}
+		if over != extent {
+			return false
+		}
+	}
+	return true
 }
 
 // MayBeFloat reports whether a slot of a type may hold floating-point elements, as far as is known. A

@@ -102,7 +102,7 @@ func resolve(o *liveOperator, c *randomformula.Case) (*task.Resolution, error) {
 	given := task.NoneGiven(&o.Operator.Operator)
 	for i, s := range o.Slots {
 		for _, in := range c.Inputs {
-			if in.Name != s.Name {
+			if in.Name != s.Name || in.Owned {
 				continue
 			}
 			for _, dims := range c.Tensors(in) {
@@ -240,17 +240,24 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 			if max(len(have.real), len(have.whole)) != len(want) {
 				return fmt.Sprintf("%s: got %d elements, want %d", name, max(len(have.real), len(have.whole)), len(want)), compared
 			}
-			for i, w := range want {
-				if have.real == nil {
-					if !math.IsInf(w.Bound, 0) && have.whole[i] != w.Whole {
-						return fmt.Sprintf("%s[%d]: got %d, want %d", name, i, have.whole[i], w.Whole), compared
-					}
-				} else if !j.allows(w, have.real[i], typ) {
-					return fmt.Sprintf("%s[%d]: got %v, want %v within %.2g", name, i, have.real[i], w.Real, w.Bound), compared
-				}
-				compared++
+			m, n := j.different(name, have, want, typ)
+			if compared += n; m != "" {
+				return m, compared
 			}
 		}
+	}
+	for _, s := range j.c.Inputs {
+		if !j.c.Gives(s) {
+			continue
+		}
+		have, want := got["new."+s.Name], j.answer.Results[s.Name]
+		if len(want) != 1 || max(len(have.real), len(have.whole)) != len(want[0].Elements) {
+			return fmt.Sprintf("%s: want its new elements, got %d", s.Name, max(len(have.real), len(have.whole))), compared
+		}
+		if m, n := j.different("new "+s.Name, have, want[0].Elements, typ); m != "" {
+			return m, compared + n
+		}
+		compared += len(want[0].Elements)
 	}
 	for i, p := range j.q.Places {
 		name := tensorName(p.Slot, p.Tensor)
@@ -271,6 +278,20 @@ func (j *judged) differences(got map[string]elements, v variant) (string, int) {
 		compared++
 	}
 	return "", compared
+}
+
+// different compares the elements of a tensor. It returns the first difference, and how many were compared.
+func (j *judged) different(name string, have elements, want []oracle.Element, typ dtype.Type) (string, int) {
+	for i, w := range want {
+		if have.real == nil {
+			if !math.IsInf(w.Bound, 0) && have.whole[i] != w.Whole {
+				return fmt.Sprintf("%s[%d]: got %d, want %d", name, i, have.whole[i], w.Whole), i
+			}
+		} else if !j.allows(w, have.real[i], typ) {
+			return fmt.Sprintf("%s[%d]: got %v, want %v within %.2g", name, i, have.real[i], w.Real, w.Bound), i
+		}
+	}
+	return "", len(want)
 }
 
 // allows reports whether a result is an element, within its bound and what the case adds to it.

@@ -37,6 +37,13 @@ func read(specs []driver.Input, list *diag.List) (map[string]*liveOperator, erro
 		}
 		out[o.Name] = x
 	}
+	for _, o := range out {
+		for i, s := range o.Slots {
+			if x := out[s.Init.Operator]; x != nil {
+				o.Initializers[i] = x.Operator
+			}
+		}
+	}
 	return out, nil
 }
 
@@ -62,7 +69,7 @@ func operator(o *model.Operator) (*liveOperator, error) {
 		}
 		return example.Resolve(o, data, given)
 	}
-	return &liveOperator{&graph.Operator{Operator: *d}, o}, nil
+	return &liveOperator{&graph.Operator{Operator: *d, Initializers: map[int]*graph.Operator{}}, o}, nil
 }
 
 // attributes returns a struct with the attributes of an operator, which have their defaults.

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/generated/elementunary"
@@ -77,13 +78,16 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 	feeds := map[string]elements{}
 	given, wrt := map[string][]graph.Tensor{}, []graph.Tensor{}
 	for _, s := range c.Inputs {
+		if s.Owned {
+			continue
+		}
 		t := typeOf(c, s)
 		given[s.Name] = []graph.Tensor{}
 		for i, dims := range c.Tensors(s) {
 			name := tensorName(s.Name, i)
 			x := g.Input(name, t, dims...)
 			e, y := d.inputs[name], x
-			if v.grouped && t.IsFloat() {
+			if v.grouped && t.IsFloat() && !c.Gives(s) {
 				e = scaled(e, 0.5)
 				y = beside(g, x, 2)
 			}
@@ -104,6 +108,24 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 		return nil, err
 	}
 	var fetch []graph.Tensor
+	owned, renewed := map[graph.Tensor]bool{}, map[string]graph.Tensor{}
+	for _, s := range c.Inputs {
+		if !s.Owned && !c.Gives(s) {
+			continue
+		}
+		x := n.Tensor(o.SlotNamed(s.Name))
+		if s.Owned {
+			owned[x] = true
+			feeds[x.Name()] = d.inputs[s.Name]
+			if c.HasGradient(s) && (v.alone == "" || v.alone == s.Name) {
+				wrt = append(wrt, x)
+			}
+		}
+		if c.Gives(s) {
+			renewed[s.Name] = x
+			fetch = append(fetch, x)
+		}
+	}
 	seeds, outputs := map[graph.Tensor]graph.Tensor{}, map[string]graph.Tensor{}
 	for i, s := range o.Slots {
 		if s.Role != task.RoleOutput || s.OnRequest && c.Unasked {
@@ -152,7 +174,7 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 			continue
 		}
 		t := dtype.Invalid
-		for _, x := range p.Fed {
+		for _, x := range slices.Concat(p.Fed, p.Variables) {
 			if x.Name() == name {
 				t = x.Type()
 			}
@@ -179,9 +201,20 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 			return nil, err
 		}
 	}
+	for name, x := range renewed {
+		data, err := in.FetchBytes(x.Name())
+		if err != nil {
+			return nil, err
+		}
+		out["new."+name] = decode(x.Type(), data)
+	}
 	for _, x := range wrt {
 		if gr, ok := grads[x]; ok {
-			if err := get("grad."+x.Name(), gr, 0.5); err != nil {
+			name, by := x.Name(), 0.5
+			if owned[x] { // which is not beside an elementwise operator
+				name, by = strings.TrimPrefix(name, "node."), 1
+			}
+			if err := get("grad."+name, gr, by); err != nil {
 				return nil, err
 			}
 		}
