@@ -23,32 +23,39 @@ import (
 func (s *suite) testGradients(t *testing.T) {
 	t.Parallel()
 	r := s.catalogue(t)
-	e := s.engine(t, r, 2, engine.Config{})
 	for _, o := range catalogue.Operators() {
-		compared := o.Signature(task.KindBackward) == nil
-		for i := range o.Examples {
-			for _, v := range r.Task(o.Signatures[0].ID).Variants {
-				if v.Target != s.target.Name || slices.ContainsFunc(v.Types, imprecise) {
-					continue
-				}
-				x, err := newSample(fmt.Sprint(o.Name, i, v.Types), o, &o.Examples[i], v.Types)
-				if err != nil || o.Signature(task.KindBackward) == nil || len(x.wrt) == 0 || len(x.seeds) == 0 || testing.Short() && compared {
-					continue // an attribute asks for another type, or there is nothing to differentiate, or one example suffices
-				}
-				compared = true
+		t.Run(o.Name, func(t *testing.T) {
+			t.Parallel()
+			s.differentiate(t, s.engine(t, r, 2, engine.Config{}), r, o) // an engine loads one plan at a time
+		})
+	}
+}
+
+// differentiate compares gradients of an operator. At least one example must have a gradient in float64.
+func (s *suite) differentiate(t *testing.T, e *engine.Engine, r *task.Registry, o *graph.Operator) {
+	compared := o.Signature(task.KindBackward) == nil
+	for i := range o.Examples {
+		for _, v := range r.Task(o.Signatures[0].ID).Variants {
+			if v.Target != s.target.Name || slices.ContainsFunc(v.Types, imprecise) {
+				continue
+			}
+			x, err := newSample(fmt.Sprint(o.Name, i, v.Types), o, &o.Examples[i], v.Types)
+			if err != nil || o.Signature(task.KindBackward) == nil || len(x.wrt) == 0 || len(x.seeds) == 0 || testing.Short() && compared {
+				continue // an attribute asks for another type, or there is nothing to differentiate, or one example suffices
+			}
+			compared = true
+			err = x.compare(e)
+			if errors.Is(err, errNoNumber) { // a function that is defined from 1 on, such as acosh
+				x.move(1)
 				err = x.compare(e)
-				if errors.Is(err, errNoNumber) { // a function that is defined from 1 on, such as acosh
-					x.move(1)
-					err = x.compare(e)
-				}
-				if err != nil {
-					t.Errorf("%s, example %d, (%s): %v", o.Name, i, dtype.Format(v.Types), err)
-				}
+			}
+			if err != nil {
+				t.Errorf("example %d, (%s): %v", i, dtype.Format(v.Types), err)
 			}
 		}
-		if !compared {
-			t.Errorf("%s: no example has a gradient in float64", o.Name)
-		}
+	}
+	if !compared {
+		t.Error("no example has a gradient in float64")
 	}
 }
 
