@@ -448,5 +448,42 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 			return v
 		}
 	}
+	if !plain && j.answer != nil && slices.ContainsFunc(c.Inputs, c.Gives) {
+		d, n, err := r.second(o, j)
+		if v.Compared += n; err != nil {
+			v.Status, v.Variant, v.Message = "failed", "second step", err.Error()
+		} else if d != "" {
+			v.Status, v.Variant, v.Message = "wrong", "second step", d
+		}
+	}
 	return v
+}
+
+// second judges a second step, which begins with the weights that the first one gave. It returns the first
+// difference, and how many elements were compared.
+func (r *runner) second(o *liveOperator, j *judged) (string, int, error) {
+	x := variant{name: "second step", workers: 1 + int(j.c.Values/4%3), twice: true}
+	got, err := r.run(o, j.c, j.d, x)
+	if err != nil {
+		return "", 0, err
+	}
+	next := &judged{c: j.c, d: drawn{maps.Clone(j.d.inputs), j.d.seeds}, q: j.q}
+	for _, s := range j.c.Inputs {
+		if before, ok := got["before."+s.Name]; ok {
+			next.d.inputs[s.Name] = before
+		}
+	}
+	u, err := use(o, next.c, next.d)
+	if err != nil {
+		return "", 0, err
+	}
+	next.answer, err = u.Answer(next.q)
+	if errors.Is(err, oracle.ErrTooLong) || errors.Is(err, oracle.ErrAmbiguous) {
+		return "", 0, nil
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	d, n := next.differences(got, x)
+	return d, n, nil
 }

@@ -47,6 +47,7 @@ type variant struct {
 	forward   bool // without gradients
 	tiles     bool // as a plan of tiles, whose sizes are random
 	checked   bool // by the backend that checks what kernels access
+	twice     bool // the results are those of the second step, and before.NAME what weights were then
 }
 
 // runner runs uses. It keeps a backend for each number of workers.
@@ -169,24 +170,42 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, closed()) }()
-	for name, e := range feeds {
-		if !in.Uses(name) {
-			continue
-		}
-		t := dtype.Invalid
-		for _, x := range slices.Concat(p.Fed, p.Variables) {
-			if x.Name() == name {
-				t = x.Type()
+	step := func() error {
+		for name, e := range feeds {
+			if !in.Uses(name) {
+				continue
+			}
+			t := dtype.Invalid
+			for _, x := range slices.Concat(p.Fed, p.Variables) {
+				if x.Name() == name {
+					t = x.Type()
+				}
+			}
+			if err := in.FeedBytes(name, encode(t, e)); err != nil {
+				return err
 			}
 		}
-		if err := in.FeedBytes(name, encode(t, e)); err != nil {
-			return nil, err
-		}
+		return in.Run(context.Background())
 	}
-	if err := in.Run(context.Background()); err != nil {
+	if err := step(); err != nil {
 		return nil, err
 	}
 	out = map[string]elements{}
+	if v.twice {
+		for name, x := range renewed {
+			data, err := in.FetchBytes(x.Name())
+			if err != nil {
+				return nil, err
+			}
+			out["before."+name] = decode(x.Type(), data)
+			if delete(feeds, x.Name()); !owned[x] { // an input, which is fed in each step
+				feeds[x.Name()] = out["before."+name]
+			}
+		}
+		if err := step(); err != nil {
+			return nil, err
+		}
+	}
 	get := func(name string, x graph.Tensor, by float64) error {
 		data, err := in.FetchBytes(x.Name())
 		e := decode(x.Type(), data)
