@@ -13,7 +13,7 @@ import (
 // comparing bounds the operations of the comparisons of gradients by hand with derived ones, at all examples
 // of an operator. An example may take half of what those before it left, so that a small one has enough
 // behind large ones.
-const comparing = 1 << 27
+const comparing = 3 << 25
 
 // checkGradients compares the gradients that the formula defines by hand with derived ones, numerically at
 // example i. It reports a difference at the line of the gradient. A surrogate may differ.
