@@ -344,7 +344,7 @@ judge:
 	$(GO) build -o bin/judge ./test/judge
 	bin/judge -formulas $(FORMULAS) -seed $(SEED)
 	bin/judge -kind all -formulas $(KINDS) -seed $(SEED)
-	$(GO) test -count 1 -timeout 30m -run '^(TestCorpus|TestDivided)$$' ./test/judge -everywhere -divided 250
+	$(GO) test -count 1 -timeout 30m -run '^(TestCorpus|TestDivided)$$' ./test/judge -everywhere -divided 150
 	$(GO) test -count 1 -timeout 30m -run '^TestRandom' ./formula -random-formulas 400 -random-gradients 1500
 	$(GO) test -count 1 -timeout 30m -run '^TestSecondDerivatives$$' ./kernels -second
 	$(GO) run ./test/judge/graphs -graphs $(NETWORKS) -seed $(SEED)

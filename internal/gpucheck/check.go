@@ -255,7 +255,7 @@ func (c *check) formulas() step {
 		args: []string{"-device", "-shrink=false", "-seed", "1", "-formulas"}}
 	switch {
 	case c.quick:
-		s.args = append(s.args, "40")
+		s.args = append(s.args, "24")
 	case c.emulator != "":
 		s.absent = "no code of theirs is carried"
 	default:
