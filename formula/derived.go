@@ -41,7 +41,7 @@ func (p *compiled) derived(given, computed []bool) (*derivedCode, error) {
 		return nil, mistake(p.Operator, err.Error())
 	}
 	for t, l := range g.Program.Tensors {
-		if need[t] && !there[t] && !l.Given && l.Old < 0 && count(l) > 0 {
+		if need[t] && (l.Old < 0 && !there[t] && !l.Given && count(l) > 0 || p.Overwritten(l)) {
 			return nil, missing{p.Operator, l.Name}
 		}
 	}

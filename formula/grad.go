@@ -98,7 +98,7 @@ func (p *compiled) gradient(given, computed []bool) (*gradientCode, error) {
 		}
 	}
 	for t, l := range p.Tensors {
-		if need[t] && !computed[t] && !l.Given && l.Old < 0 {
+		if need[t] && (l.Old < 0 && !computed[t] && !l.Given || p.Overwritten(l)) {
 			var err error
 			g.derived, err = p.derived(given, computed)
 			err = opened(p.Program, err, func(q *program.Program) (err error) {

@@ -266,8 +266,8 @@ func (l *layout) needed(all []*program.Statement) ([]*program.Statement, error) 
 		if need[t] && x.Slot >= 0 && !x.Given && x.Old < 0 && !l.given[t] && !l.wanted[t] && count(x) > 0 {
 			return nil, missing{l.program.Operator, x.Name}
 		}
-		if need[t] && x.Old >= 0 && l.kernel.signature.Kind == task.KindBackward && l.program.Tensors[x.Old].Given {
-			return nil, missing{l.program.Operator, x.Name} // forward has overwritten it
+		if need[t] && l.kernel.signature.Kind == task.KindBackward && l.program.Overwritten(x) {
+			return nil, missing{l.program.Operator, x.Name}
 		}
 	}
 	return l.apart(l.complete(kept)), nil

@@ -19,7 +19,7 @@ func (p *Program) settleBefore() {
 			if slices.ContainsFunc(p.Statements, func(s *Statement) bool { return s.Target == l.Old }) {
 				continue
 			}
-			p.Tensors[l.Old].Kept = true
+			p.Tensors[l.Old].Unchanged = true
 		} else {
 			s := *p.Statements[i]
 			read := *s.Value.Read
@@ -55,6 +55,10 @@ func (p *Program) copies(s *Statement, of int) bool {
 	}
 	return !slices.ContainsFunc(p.Statements, func(o *Statement) bool { return o.Target == s.Target && o.Value != x })
 }
+
+// Overwritten reports whether a tensor is what another one was before the task, and a statement gives that
+// one anew: when backward runs, its elements are gone.
+func (p *Program) Overwritten(l *Local) bool { return l.Old >= 0 && p.Tensors[l.Old].Given }
 
 // Before returns the tensor of a slot that tensor t is a copy of, as it was before the task, or -1.
 func (p *Program) Before(t int) int {

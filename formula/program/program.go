@@ -39,9 +39,9 @@ type Local struct {
 	Slot     int // number of the slot, or -1
 	Number   int // number among the tensors of a variadic slot
 	Old      int // the tensor of whose value before the task this is a copy; or -1
-	// Kept says that the formula reads the tensor as it was before the task, and that no statement gives it
-	// in this use.
-	Kept bool
+	// Unchanged says that the formula reads the tensor as it was before the task, and that no statement gives
+	// it in this use.
+	Unchanged bool
 	// Varies says that the elements have gradients: the tensor is trainable and of real numbers, or a
 	// definition of it depends on such a tensor.
 	Varies bool
