@@ -99,21 +99,14 @@ func (m *memory) run(marked []bool) (err error) {
 
 // held returns an integer as a tensor of a type holds it: its last bits.
 func held(t dtype.Type, v int64) int64 {
-	switch t {
-	case dtype.I8:
-		return int64(int8(v))
-	case dtype.I16:
-		return int64(int16(v))
-	case dtype.I32:
-		return int64(int32(v))
-	case dtype.U8:
-		return int64(uint8(v))
-	case dtype.U16:
-		return int64(uint16(v))
-	case dtype.U32:
-		return int64(uint32(v))
+	if t == dtype.Invalid { // no slot's: of 64 bits
+		return v
 	}
-	return v
+	unused := 64 - 8*t.Size()
+	if t == dtype.I8 || t == dtype.I16 || t == dtype.I32 {
+		return v << unused >> unused
+	}
+	return int64(uint64(v) << unused >> unused)
 }
 
 func (e elements) clone() elements {

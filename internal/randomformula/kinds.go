@@ -189,6 +189,9 @@ var kinds = []kind{
 		"short0[n, k] = {$ext(short[n, k], 0) | (mask[n, k] ? short[n, k] : 1) | (short[n, K - 1 - k] else 0)} ; y0[n, k] = x[n, k]",
 		"tiny0[k] = {tiny[k] | $ext(tiny[k], 0) | (v[k] > 0.37 ? tiny[k] : 1)} ; y0[k] = (tiny[k] $cmp {0 | -128 | 127} ? v[k] : 2)",
 		"y0[n] = {max | min}(k: free[n, k] $cmp short[n, k] ? x[n, k] : 0) ; at0[n] = max(k: min(free[n, k], short[n, k]))",
+		"short0[n, k] = {free[n, k] | short[n, k] * 3 | max(k' in $run: short[n, k']) + 1} ; y0[n, k] = (short0[n, k] $cmp {0 | short[n, k]} ? x[n, k] : v[k]) ; at0[n, k] = {short0[n, k] * 2 | quotient(short0[n, k], 3)}",
+		"short0[n, k] = (k == 0 ? short[n, k] : short0[n, k - 1] * {2 | 3} + {short[n, k] | 1}) for n < N, k < K ; y0[n, k] = (short0[n, k] $cmp 0 ? x[n, k] : v[k]) ; at0[n, k] = short0[n, k]",
+		"tiny0[k] = {sum(n: short[n, k]) | tiny[k] * 3 | tiny[k] + size} ; at0[k] = {tiny0[k] | sum(k' in $run: tiny0[k'])} ; y0[n, k] = x[n, k] * tiny0[k]",
 	}},
 	// Integers at the bounds of their types are compared with indices, bound ranges, and are subscripts: what
 	// is added to them may wrap around.
