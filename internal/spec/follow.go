@@ -198,16 +198,15 @@ func whole(x *expr.Statement, n expr.Node, sl *Slot) bool {
 			return false
 		}
 		seen[id.Name] = true
-		extent, over := strings.TrimSuffix(fmt.Sprint(s.Value), "..."), strings.ToUpper(strings.TrimRight(id.Name, "'"))
+		extent, index := strings.TrimSuffix(fmt.Sprint(s.Value), "..."), strings.TrimRight(id.Name, "'")
+		over := index == strings.ToLower(extent) && expr.IsDimName(extent) // the index of a dimension
 		for _, f := range x.For {
 			if b, ok := f.X.(*expr.Ident); ok && b.Name == id.Name {
-				over = ""
-				if hi, ok := f.Hi.(*expr.Ident); ok && f.Lo == nil {
-					over = hi.Name
-				}
+				hi, ok := f.Hi.(*expr.Ident)
+				over = ok && f.Lo == nil && hi.Name == extent
 			}
 		}
-		if over != extent {
+		if !over {
 			return false
 		}
 	}
