@@ -86,6 +86,11 @@ func use(o *liveOperator, c *randomformula.Case, d drawn) (*oracle.Use, error) {
 			}
 		}
 	}
+	if c.Text == "" { // the lines as they were drawn, without those that the compiler adds
+		if u.Formula = c.Lines; c.Meant != nil {
+			u.Formula = c.Meant
+		}
+	}
 	u.MaxSteps = mostSteps
 	if c.Apart > 0 {
 		u.Type = dtype.F64

@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 
 	"github.com/opgen/opgen/formula"
 	"github.com/opgen/opgen/generated/elementunary"
@@ -109,14 +108,14 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 		return nil, err
 	}
 	var fetch []graph.Tensor
-	owned, renewed := map[graph.Tensor]bool{}, map[string]graph.Tensor{}
+	owned, renewed := map[graph.Tensor]string{}, map[string]graph.Tensor{} // weights, and what the formula gives anew
 	for _, s := range c.Inputs {
 		if !s.Owned && !c.Gives(s) {
 			continue
 		}
 		x := n.Tensor(o.SlotNamed(s.Name))
 		if s.Owned {
-			owned[x] = true
+			owned[x] = s.Name
 			feeds[x.Name()] = d.inputs[s.Name]
 			if c.HasGradient(s) && (v.alone == "" || v.alone == s.Name) {
 				wrt = append(wrt, x)
@@ -198,7 +197,7 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 				return nil, err
 			}
 			out["before."+name] = decode(x.Type(), data)
-			if delete(feeds, x.Name()); !owned[x] { // an input, which is fed in each step
+			if delete(feeds, x.Name()); owned[x] == "" { // an input, which is fed in each step
 				feeds[x.Name()] = out["before."+name]
 			}
 		}
@@ -230,8 +229,8 @@ func (r *runner) run(o *liveOperator, c *randomformula.Case, d drawn, v variant)
 	for _, x := range wrt {
 		if gr, ok := grads[x]; ok {
 			name, by := x.Name(), 0.5
-			if owned[x] { // which is not beside an elementwise operator
-				name, by = strings.TrimPrefix(name, "node."), 1
+			if slot := owned[x]; slot != "" { // which is not beside an elementwise operator
+				name, by = slot, 1
 			}
 			if err := get("grad."+name, gr, by); err != nil {
 				return nil, err

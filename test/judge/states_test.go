@@ -17,7 +17,7 @@ func TestStates(t *testing.T) {
 		{"held[n, k] = x[n, k] when rate > 0.3", "y0[n, k] = old.held[n, k] * x[n, k]"},
 		{"held[n, k] = x[n, k] when rate < 0.3", "y0[n, k] = old.held[n, k] * x[n, k]"},
 		{"ticks[k] = old.ticks[k] + 1", "y0[n, k] = x[n, k] * old.ticks[k]"},
-		{"ticks[k] = old.ticks[k] * 65536", "y0[n, k] = x[n, k] * (ticks[k] > 0 ? 1 : ticks[k])"},
+		{"ticks[k] = old.ticks[k] * 1073741824", "y0[n, k] = x[n, k] * (ticks[k] > 0 ? 1 : ticks[k])"},
 		{"t0[k] = old.ticks[k] * 2 + k", "ticks[k] = 3", "y0[n, k] = x[n, k] * t0[k]"},
 		{"held[1, k] = x[0, k]", "y0[n, k] = x[n, k] * max(n': held[n', k])"},
 	} {
