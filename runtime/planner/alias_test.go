@@ -14,6 +14,7 @@ import (
 	"github.com/opgen/opgen/generated/elementunary"
 	"github.com/opgen/opgen/generated/flat"
 	"github.com/opgen/opgen/generated/linear"
+	"github.com/opgen/opgen/generated/movingaverage"
 	"github.com/opgen/opgen/generated/softmax"
 	scce "github.com/opgen/opgen/generated/sparsecategoricalcrossentropy"
 	"github.com/opgen/opgen/generated/weight"
@@ -185,6 +186,12 @@ func TestInPlace(t *testing.T) {
 			y = elementbinary.Apply(g, add, elementbinary.LhsInput(y), elementbinary.RhsInput(b), graph.Named("d"))
 			return []graph.Tensor{y, elementunary.Apply(g, relu, w, graph.Named("e"))} // no place for what is computed
 		}, "x w.weight c.output b.value d.output e.output"},
+		{"a variable that a later step changes", func(g *graph.Graph, x graph.Tensor) []graph.Tensor {
+			before := buffer.Apply(g, buffer.Defaults(attr.ListOf(4, 2, 3)), graph.Named("b"))
+			mean := movingaverage.Apply(g, movingaverage.Defaults(), x, graph.Weight(movingaverage.SlotAverage, before.Node().Tensor(int(buffer.SlotValue))), graph.Named("m"))
+			add := elementbinary.Defaults(elementbinary.TypeEwAdd)
+			return []graph.Tensor{mean, elementbinary.Apply(g, add, elementbinary.LhsInput(before), elementbinary.RhsInput(x), graph.Named("c"))}
+		}, "x b.value b.output m.output c.output"},
 		{"a variable that is fetched", func(g *graph.Graph, x graph.Tensor) []graph.Tensor {
 			return []graph.Tensor{buffer.Apply(g, buffer.Defaults(attr.ListOf(3)), graph.Named("b"))}
 		}, "b.value b.output"},
