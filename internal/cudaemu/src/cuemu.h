@@ -7,13 +7,17 @@
 #pragma once
 #define OPGEN_EMULATOR 1
 
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <ctime>
-#include <type_traits>
-#include <utility>
+// The headers of C rather than of C++, whose templates take longer than most device code: a test compiles thousands of sources.
+#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+#undef isfinite
+#undef isinf
+#undef isnan
+#undef signbit
 
 struct uint3 {
 	unsigned x, y, z;
@@ -61,14 +65,15 @@ CUEMU_EXPORTED cuemu_kernel *cuemu_module_kernels() { return cuemu_list; }
 CUEMU_EXPORTED const cuemu_thread **cuemu_module_self() { return &cuemu_self; }
 }
 
+template <size_t...> struct cuemu_indexes {};
 template <class F> struct cuemu_caller;
 template <class... P> struct cuemu_caller<void (*)(P...)> {
 	static constexpr size_t sizes[sizeof...(P) + 1] = {sizeof(P)..., 0};
-	template <void (*f)(P...), size_t... I> static void spread(void **p, std::index_sequence<I...>) {
+	template <void (*f)(P...), size_t... I> static void spread(void **p, cuemu_indexes<I...>) {
 		(void)p;
-		f(*(std::remove_const_t<P> *)p[I]...);
+		f(*(P *)p[I]...);
 	}
-	template <void (*f)(P...)> static void call(void **p) { spread<f>(p, std::index_sequence_for<P...>{}); }
+	template <void (*f)(P...)> static void call(void **p) { spread<f>(p, cuemu_indexes<__integer_pack(sizeof...(P))...>{}); }
 };
 struct cuemu_registration {
 	cuemu_registration(cuemu_kernel *k) {
@@ -225,10 +230,13 @@ static inline float __int_as_float(int x) { return cuemu_bits<float>(x); }
 static inline long long __double_as_longlong(double x) { return cuemu_bits<long long>(x); }
 static inline double __longlong_as_double(long long x) { return cuemu_bits<double>(x); }
 
-using std::isfinite;
-using std::isinf;
-using std::isnan;
-using std::signbit;
+#define CUEMU_CLASSES(T)                                                                \
+	static inline bool isfinite(T x) { return __builtin_isfinite(x); }                   \
+	static inline bool isinf(T x) { return __builtin_isinf(x); }                         \
+	static inline bool isnan(T x) { return __builtin_isnan(x); }                         \
+	static inline bool signbit(T x) { return __builtin_signbit(x); }
+CUEMU_CLASSES(float)
+CUEMU_CLASSES(double)
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 #define __expf expf
