@@ -298,7 +298,8 @@ func TestCheckKillsMutants(t *testing.T) {
 	if testing.Short() {
 		n /= 2 // one goroutine does this; make property does all under the race detector
 	}
-	// alive are mutators none of whose mutants was wrong. A few plans may be too few for all of them, so that more are drawn for those.
+	// alive are mutators none of whose mutants was wrong. A few plans may be too few for all of them: more
+	// are drawn for those.
 	alive := func() []mutator {
 		return slices.DeleteFunc(slices.Clone(all[:len(mutators)+len(tileMutators)]), func(m mutator) bool { return kinds[m.name].killed > 0 })
 	}
