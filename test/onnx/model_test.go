@@ -388,6 +388,7 @@ func TestElementTypes(t *testing.T) {
 		"binarized":      {[]*onnxpb.NodeProto{op("ai.onnx.ml.Binarizer x -> y", "threshold", -0.5)}, wide, nil, of(dtype.I64, []int{2, 2}, 1, 1, 0, 1)},
 		"binarized 0":    {[]*onnxpb.NodeProto{op("ai.onnx.ml.Binarizer x -> y", "threshold", -0.5)}, of(dtype.I32, []int{3}, -1, 0, 1), nil, of(dtype.I32, []int{3}, 0, 1, 1)},
 		"truth constant": {[]*onnxpb.NodeProto{op("And x m -> y")}, truths, map[string]safetensors.Tensor{"m": of(dtype.Bool, []int{2}, 1, 0)}, of(dtype.Bool, []int{2, 2}, 1, 0, 1, 0)},
+		"one number":     {[]*onnxpb.NodeProto{op("Slice x from to axis -> y")}, wide, map[string]safetensors.Tensor{"from": of(dtype.I64, []int{}, 1), "to": of(dtype.I64, []int{}, 2), "axis": of(dtype.I64, []int{}, -1)}, of(dtype.I64, []int{2, 1}, 1<<53-1, 3)},
 		"full lengths": {[]*onnxpb.NodeProto{op("RNN x w r - n -> z y", "hidden_size", 1)}, of(dtype.F32, []int{2, 1, 1}, 0.5, 1), map[string]safetensors.Tensor{"w": of(dtype.F32, []int{1, 1, 1}, 2), "r": of(dtype.F32, []int{1, 1, 1}, 3), "n": of(dtype.I32, []int{1}, 2)},
 			of(dtype.F32, []int{1, 1, 1}, math.Tanh(2+3*math.Tanh(1)))},
 	} {
@@ -1027,5 +1028,37 @@ func TestActivationsOfDirections(t *testing.T) {
 	}
 	if d := different(out[1], each(dtype.F32, []int{2, 2, 2}, func(i []int) float64 { return state([]int{-1, i[0], i[1], i[2]}) }), 1e-5, 1e-6); d != "" {
 		t.Errorf("last states: %s", d)
+	}
+}
+
+// TestConvolvedVolumes compares a convolution of volumes, in groups and with steps, distances and padding of its
+// own along each dimension, with loops.
+func TestConvolvedVolumes(t *testing.T) {
+	t.Parallel()
+	x, w, b := numbered(dtype.F32, 2, 4, 5, 4, 3), numbered(dtype.F32, 6, 2, 3, 2, 2), numbered(dtype.F32, 6)
+	h := &hand{opset: 13, nodes: []*onnxpb.NodeProto{op("Conv x w b -> y", "group", 2, "strides", []int{2, 1, 1}, "dilations", []int{2, 1, 2}, "pads", []int{1, 0, 1, 1, 1, 0})},
+		fed: map[string]safetensors.Tensor{"x": x}, stored: map[string]safetensors.Tensor{"w": w, "b": b}, out: []string{"y"}}
+	out, err := h.run(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := each(dtype.F32, []int{2, 6, 2, 4, 2}, func(i []int) float64 {
+		sum := at(b, i[1])
+		for c := range 2 {
+			for u := range 3 {
+				for v := range 2 {
+					for z := range 2 {
+						p, q, r := i[2]*2+u*2-1, i[3]+v, i[4]+z*2-1
+						if p >= 0 && p < 5 && q < 4 && r >= 0 && r < 3 {
+							sum += at(w, i[1], c, u, v, z) * at(x, i[0], i[1]/3*2+c, p, q, r)
+						}
+					}
+				}
+			}
+		}
+		return sum
+	})
+	if d := different(out[0], want, 1e-5, 1e-5); d != "" {
+		t.Error(d)
 	}
 }
