@@ -981,8 +981,8 @@ func TestConstantIndices(t *testing.T) {
 	}
 }
 
-// TestActivationsOfDirections compares a layer whose second direction has another function than its first one,
-// and whose sequences end at different steps, with loops.
+// TestActivationsOfDirections compares a layer whose second direction has another function than its first
+// one, and whose sequences end at different steps, with loops.
 func TestActivationsOfDirections(t *testing.T) {
 	t.Parallel()
 	x, w, r := numbered(dtype.F32, 4, 2, 3), numbered(dtype.F32, 2, 2, 3), numbered(dtype.F32, 2, 2, 2)
@@ -1031,8 +1031,8 @@ func TestActivationsOfDirections(t *testing.T) {
 	}
 }
 
-// TestConvolvedVolumes compares a convolution of volumes, in groups and with steps, distances and padding of its
-// own along each dimension, with loops.
+// TestConvolvedVolumes compares a convolution of volumes, in groups and with steps, distances and padding of
+// its own along each dimension, with loops.
 func TestConvolvedVolumes(t *testing.T) {
 	t.Parallel()
 	x, w, b := numbered(dtype.F32, 2, 4, 5, 4, 3), numbered(dtype.F32, 6, 2, 3, 2, 2), numbered(dtype.F32, 6)
