@@ -201,7 +201,7 @@ func (b *builder) all(fixed bool) error {
 		s := &b.symbols[i]
 		hints[i] = s.hint
 		if s.hint > 0 {
-			s.fixed = fixed
+			s.fixed, s.given = fixed, fixed
 		}
 	}
 	if open := slices.DeleteFunc(slices.Clone(b.symbols), func(s symbol) bool { return s.fixed }); len(open) > maxSymbols {
@@ -238,6 +238,7 @@ func (b *builder) all(fixed bool) error {
 		}
 	}
 	b.join(base, able)
+	b.sums(base, able)
 	builds, seen := []build{first}, [][]int{base}
 	for k := 1; k <= 3*maxAble && len(builds) <= maxAble+4; k++ {
 		extents := slices.Clone(base)
@@ -246,6 +247,11 @@ func (b *builder) all(fixed bool) error {
 			extents[i] = list[(k*(i+1)+k/len(list)*i)%len(list)]
 			if j := b.symbols[i].same; j > 0 {
 				extents[i] = extents[j-1]
+			}
+		}
+		for i := range b.symbols {
+			if s := b.symbols[i].sum; s[0] > 0 {
+				extents[i] = extents[s[0]-1] + extents[s[1]-1]
 			}
 		}
 		if slices.ContainsFunc(seen, func(e []int) bool { return slices.Equal(e, extents) }) {
@@ -323,11 +329,11 @@ func others(h int) []int {
 // as the number of examples in two inputs. They become one.
 func (b *builder) join(base []int, able [][]int) {
 	for i := range b.symbols {
-		if !b.symbols[i].fixed || b.symbols[i].same > 0 {
+		if !b.symbols[i].fixed || b.symbols[i].given || b.symbols[i].same > 0 {
 			continue
 		}
 		for j := i + 1; j < len(b.symbols); j++ {
-			if !b.symbols[j].fixed || base[i] != base[j] || b.symbols[j].same > 0 {
+			if !b.symbols[j].fixed || b.symbols[j].given || base[i] != base[j] || b.symbols[j].same > 0 {
 				continue
 			}
 			list := []int{base[i]}
@@ -347,6 +353,42 @@ func (b *builder) join(base []int, able [][]int) {
 							b.dims[k][axis] = -1 - i
 						}
 					}
+				}
+			}
+		}
+	}
+}
+
+// sums finds extents that are the sum of two others, such as the length of a mask of earlier and new tokens.
+// Neither changes alone, but each together with its sum.
+func (b *builder) sums(base []int, able [][]int) {
+	open := func(i int) bool { return b.symbols[i].fixed && !b.symbols[i].given && b.symbols[i].same == 0 }
+	for i := range b.symbols {
+		if !open(i) {
+			continue
+		}
+	pairs:
+		for j := range b.symbols {
+			for k := j + 1; k < len(b.symbols); k++ {
+				if i == j || i == k || !open(j) || !open(k) || base[i] != base[j]+base[k] {
+					continue
+				}
+				lists := [2][]int{}
+				for end, part := range []int{j, k} {
+					lists[end] = []int{base[part]}
+					for _, n := range others(base[part]) {
+						extents := slices.Clone(base)
+						extents[part], extents[i] = n, base[i]-base[part]+n
+						if _, err := b.build(extents); err == nil && len(lists[end]) < maxAble && !slices.Contains(lists[end], n) {
+							lists[end] = append(lists[end], n)
+						}
+					}
+				}
+				if len(lists[0]) >= 3 && len(lists[1]) >= 3 {
+					able[j], able[k] = lists[0], lists[1]
+					b.symbols[i].fixed, b.symbols[j].fixed, b.symbols[k].fixed = false, false, false
+					b.symbols[i].sum = [2]int{j + 1, k + 1}
+					break pairs
 				}
 			}
 		}

@@ -16,6 +16,10 @@ type symbol struct {
 	hint int
 	// fixed says that the network is built for the hint only.
 	fixed bool
+	// given says that the caller wants it fixed.
+	given bool
+	// sum is 1 more than the numbers of the two symbols whose sum it is; zeros for none.
+	sum [2]int
 	// same is 1 more than the number of the symbol that it is one with; 0 for none.
 	same int
 	// seen are the extents of the builds, one for each.

@@ -131,6 +131,25 @@ func TestExtents(t *testing.T) {
 	has(t, files["net.go"], `if err := check("x", x, dtype.F32, 3, 4, 5); err != nil {`, "x = reshape.Apply(g, reshape.Defaults(attr.ListOf(3, 2, 10)), x)")
 }
 
+// TestSums writes a network with an extent that is the sum of two others, of which none changes alone.
+func TestSums(t *testing.T) {
+	g := &onnxpb.GraphProto{
+		Input: []*onnxpb.ValueInfoProto{port("x", "new", 4), port("past", "old", 4), port("mask", "all", 1)}, Output: []*onnxpb.ValueInfoProto{port("y")},
+		Initializer: []*onnxpb.TensorProto{integers("shape", []int64{2}, -1, 2)},
+		Node: []*onnxpb.NodeProto{node("Concat", "past x -> tokens", integer("axis", 0)), node("Mul", "tokens mask -> kept"), node("Reshape", "kept shape -> y")},
+	}
+	given := map[string][]int{"x": {3, 4}, "past": {5, 4}, "mask": {8, 1}}
+	files, err := write(t, g, Options{Extents: given})
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, files["net.go"], `if err := check("x", x, dtype.F32, -1, 4); err != nil {`, `if err := check("past", past, dtype.F32, -1, 4); err != nil {`, `if err := check("mask", mask, dtype.F32, -1, 1); err != nil {`)
+	if files, err = write(t, g, Options{Extents: given, Fixed: true}); err != nil {
+		t.Fatal(err)
+	}
+	has(t, files["net.go"], `if err := check("x", x, dtype.F32, 3, 4); err != nil {`, `if err := check("mask", mask, dtype.F32, 8, 1); err != nil {`)
+}
+
 // layers returns a network of layers, each a product and further operators: four of equal sizes, and another
 // one.
 func layers(then ...string) *onnxpb.GraphProto {
