@@ -259,7 +259,7 @@ func (w *writer) extract(b block, outputs []int) bool {
 	first := w.items[b.starts[0] : b.starts[0]+b.size]
 	k := 0
 	for _, it := range first {
-		c := &item{pieces: clonePieces(it.pieces), result: it.result, short: it.short, fn: it.fn}
+		c := &item{pieces: clonePieces(it.pieces), result: it.result, short: it.short, several: it.several, fn: it.fn}
 		leaves(c.pieces, func(p *piece) {
 			switch p.kind {
 			case number, given:

@@ -136,7 +136,7 @@ func TestSums(t *testing.T) {
 	g := &onnxpb.GraphProto{
 		Input: []*onnxpb.ValueInfoProto{port("x", "new", 4), port("past", "old", 4), port("mask", "all", 1)}, Output: []*onnxpb.ValueInfoProto{port("y")},
 		Initializer: []*onnxpb.TensorProto{integers("shape", []int64{2}, -1, 2)},
-		Node: []*onnxpb.NodeProto{node("Concat", "past x -> tokens", integer("axis", 0)), node("Mul", "tokens mask -> kept"), node("Reshape", "kept shape -> y")},
+		Node:        []*onnxpb.NodeProto{node("Concat", "past x -> tokens", integer("axis", 0)), node("Mul", "tokens mask -> kept"), node("Reshape", "kept shape -> y")},
 	}
 	given := map[string][]int{"x": {3, 4}, "past": {5, 4}, "mask": {8, 1}}
 	files, err := write(t, g, Options{Extents: given})
@@ -148,6 +148,27 @@ func TestSums(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(t, files["net.go"], `if err := check("x", x, dtype.F32, 3, 4); err != nil {`, `if err := check("mask", mask, dtype.F32, 8, 1); err != nil {`)
+}
+
+// TestSeveralWithin writes a function whose statements give several tensors on the way.
+func TestSeveralWithin(t *testing.T) {
+	g := &onnxpb.GraphProto{Input: []*onnxpb.ValueInfoProto{port("x", "batch", 4)}, Output: []*onnxpb.ValueInfoProto{port("y")}}
+	value := "x"
+	for i, next := range []string{"p", "q", "y"} {
+		name := fmt.Sprintf("w%d", i)
+		g.Initializer = append(g.Initializer, weights(name, 4, 4))
+		g.Node = append(g.Node, node("MatMul", fmt.Sprintf("%s %s -> %[2]s.all", value, name)), node("Relu", fmt.Sprintf("%s.all -> %[1]s.kept", name)),
+			node("Split", fmt.Sprintf("%s.kept -> %[1]s.left %[1]s.right", name), integer("axis", 1)), node("Sub", fmt.Sprintf("%s.left %[1]s.right -> %[1]s.less", name)),
+			node("Concat", fmt.Sprintf("%s.less %[1]s.left -> %s", name, next), integer("axis", 1)))
+		value = next
+	}
+	files, err := write(t, g, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := files["net.go"]; strings.Count(text, "split.Apply(") != 1 || !strings.Contains(text, ":= split.Apply(") {
+		t.Errorf("want a function that names what split gives, got\n%s", text)
+	}
 }
 
 // layers returns a network of layers, each a product and further operators: four of equal sizes, and another
