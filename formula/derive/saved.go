@@ -100,8 +100,8 @@ func tensorsOf(n *term.Term) []int {
 
 // Kept returns the intermediate tensors that forward should save for the gradient: those that the gradient
 // reads and that are costly to recompute from available and saved tensors, such as reductions. They hold real
-// numbers, random choices, or what depends on what a tensor was before the task; other integers and
-// conditions are recomputed. given reports whether backward gets a slot that statements define. may reports
+// numbers, integers that take a reduction, such as places in an order, random choices, or what depends on what
+// a tensor was before the task; other integers and conditions are recomputed. given reports whether backward gets a slot that statements define. may reports
 // whether a tensor may be saved; if not, it is recomputed from others that may.
 func (g *Gradient) Kept(given func(slot int) bool, may func(t int) bool) []int {
 	kept, _ := g.keeping(given, may)
@@ -195,14 +195,15 @@ func (g *Gradient) giving(t int) []*program.Statement {
 	return g.giver[t]
 }
 
-// costly reports whether a tensor is costly to recompute: it is defined by a reduction or a recurrence of
-// real numbers, or by a condition on a random number.
+// costly reports whether a tensor is costly to recompute: it is defined by a reduction, by a recurrence of
+// real numbers, or by a condition on a random number. Integers count if the reduction reads elements, as an
+// order does.
 func (g *Gradient) costly(t int) bool {
 	kind, found := g.Program.Tensors[t].Kind, false
 	for _, s := range g.giving(t) {
 		found = found || kind == term.Real && s.Recurrence != nil
 		s.Value.Walk(func(n *term.Term) {
-			found = found || kind == term.Real && n.Op == term.Reduce || kind == term.Boolean && n.Func.Has(term.Random)
+			found = found || n.Op == term.Reduce && (kind == term.Real || kind == term.Integer && n.Reads()) || kind == term.Boolean && n.Func.Has(term.Random)
 		})
 	}
 	return found
