@@ -154,11 +154,13 @@ func dividend(x *term.Term, v *term.Variable, n int) (at int, divides bool) {
 
 // Pieces splits a loop where a condition on its index changes (index-set splitting), so that conditions are
 // constant in each piece. It returns the statements of the pieces. A short innermost loop of many rows stays:
-// strips cover several rows, of which pieces would leave something out.
+// strips cover several rows, of which pieces would leave something out. It is split if most pieces are one
+// value of the index, as in the gradient of the four sides of boxes: each has another value then, and strips
+// go over the rows.
 func Pieces(s *Statement) []*Statement {
 	for i, v := range s.Vars {
 		cuts := cutsOf(s, v)
-		if len(cuts) == 0 || i > 0 && i == len(s.Vars)-1 && Extent(v) < Shortest && Extent(s.Vars[i-1]) >= leastRows && pointwiseValue(s) {
+		if len(cuts) == 0 || i > 0 && i == len(s.Vars)-1 && Extent(v) < Shortest && Extent(s.Vars[i-1]) >= leastRows && pointwiseValue(s) && 3*(len(cuts)-1) < 2*Extent(v) {
 			continue
 		}
 		var out []*Statement
