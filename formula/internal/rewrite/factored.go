@@ -10,10 +10,11 @@ import (
 // factored takes a sum of products over several indices apart, if a sum over one of them takes less time by
 // itself: in sum(i, j: x[b, i] * w[i, j] * z[b, j]), the sum of w[i, j] * z[b, j] over j is a product of
 // matrices, and sum(i, j: x[b, i] * z[a, j]) goes over j once for each a. A temporary holds the inner sums,
-// if it is no larger than a tensor that the sum reads. factored returns n if no part takes less time.
+// if it is no larger than a tensor that the sum reads. A guard that does not use the index stays outside.
+// factored returns n if no part takes less time.
 func (z *normalizer) factored(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	r := n.Reduction
-	if z.whole || z.ordered || n.Kind != term.Real || r.Kind != reduction.Sum || r.Guard != nil || len(r.Vars) < 2 || r.Scan() != nil || r.Chain() != nil {
+	if z.whole || z.ordered || n.Kind != term.Real || r.Kind != reduction.Sum || len(r.Vars) < 2 || r.Scan() != nil || r.Chain() != nil {
 		return n
 	}
 	total, known := knownBox(slices.Concat(around, r.Vars))
@@ -29,7 +30,7 @@ func (z *normalizer) factored(n *term.Term, around []*term.Variable, lenient boo
 	least := total + 1
 	for _, v := range slices.Backward(r.Vars) {
 		inner := slices.DeleteFunc(slices.Clone(factors), func(x *term.Term) bool { return !x.Uses(v) })
-		if len(inner) == 0 || len(inner) == len(factors) || Reaches(r, v) {
+		if len(inner) == 0 || len(inner) == len(factors) || Reaches(r, v) || r.Guard.Uses(v) {
 			continue
 		}
 		part := &term.Reduction{Kind: reduction.Sum, Vars: []*term.Variable{v}, Body: productOf(inner), Part: -1}
@@ -44,6 +45,7 @@ func (z *normalizer) factored(n *term.Term, around []*term.Variable, lenient boo
 	if best == nil {
 		return n
 	}
+	lenient = lenient || r.Guard != nil // the temporary has sums where the guard does not hold
 	held := z.known(best, lenient)
 	if held == nil {
 		held = z.temporary(best, outer, lenient)

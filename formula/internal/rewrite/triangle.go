@@ -1,0 +1,79 @@
+package rewrite
+
+import (
+	"slices"
+
+	"github.com/opgen/opgen/formula/reduction"
+	"github.com/opgen/opgen/formula/term"
+)
+
+// evened replaces ranges of reductions that grow or shrink with an index of the results, as those of a
+// triangle of pairs, by constant ranges with guards, where strips cannot run over the last index of the
+// results or this one is short. They then run over the reduced index. So it does with ranges of one of several
+// reduced indices, whose sums may be taken apart then. around are the indices around the value. A range that is
+// a small part of the constant one stays, and so does that of a scan.
+func (z *normalizer) evened(n *term.Term, around []*term.Variable) *term.Term {
+	if !n.Reduces() {
+		return n
+	}
+	inner := around
+	if n.Op == term.Reduce {
+		inner = slices.Concat(around, n.Reduction.Vars)
+	}
+	n = n.Map(func(x *term.Term) *term.Term { return z.evened(x, inner) })
+	if n.Op != term.Reduce || n.Kind != term.Real || !n.Reduction.Kind.Is(reduction.Guarded) || n.Reduction.Scan() != nil || n.Reduction.Chain() != nil {
+		return n
+	}
+	var last *term.Variable
+	for _, v := range around {
+		if n.Uses(v) {
+			last = v
+		}
+	}
+	r := *n.Reduction
+	if last == nil || !Reaches(&r, last) && Extent(last) >= Shortest && len(r.Vars) == 1 {
+		return n
+	}
+	r.Vars = slices.Clone(r.Vars)
+	to := map[*term.Variable]*term.Term{}
+	var conditions []*term.Term
+	for i, v := range r.Vars {
+		if !IsOpen(v) {
+			continue
+		}
+		w := z.around(v)
+		if w == nil || !z.mostly(v, w, n.Reduction.Vars) {
+			return n
+		}
+		first, _ := w.Lo.Known()
+		r.Vars[i] = &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(Extent(w))}
+		to[v] = term.Sum(r.Vars[i].Term(), term.Number(first))
+		conditions = append(conditions, atMost(v.Lo, to[v]), below(to[v], v.Hi))
+	}
+	conditions = append(conditions, r.Guard.Substitute(to)) // last: it may load elements beyond the range
+	for i, c := range conditions {
+		if c == nil {
+			continue
+		}
+		conditions[i] = settled(c)
+		if holds, known := conditions[i].Truth(); known && holds {
+			conditions[i] = nil
+		}
+	}
+	r.Guard, r.Body = term.All(conditions...), r.Body.Substitute(to)
+	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
+}
+
+// mostly reports whether an index has many of the values of one with a constant range: a quarter on average,
+// if the length of the range is linear. The range depends neither on elements, nor on other reduced indices,
+// nor on the index of a recurrence.
+func (z *normalizer) mostly(v, constant *term.Variable, reduced []*term.Variable) bool {
+	for _, end := range []*term.Term{v.Lo, v.Hi} {
+		if end.Reads() || end.UsesAny(reduced) || end.UsesAny(z.outer) {
+			return false
+		}
+	}
+	length := differenceOf(v.Hi, v.Lo)
+	within := length.Bounds()
+	return len(length.Rest) == 0 && within.Known && 2*(max(within.Lo, 0)+within.Hi) >= Extent(constant)
+}
