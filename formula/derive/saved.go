@@ -100,9 +100,10 @@ func tensorsOf(n *term.Term) []int {
 
 // Kept returns the intermediate tensors that forward should save for the gradient: those that the gradient
 // reads and that are costly to recompute from available and saved tensors, such as reductions. They hold real
-// numbers, integers that take a reduction, such as places in an order, random choices, or what depends on what
-// a tensor was before the task; other integers and conditions are recomputed. given reports whether backward gets a slot that statements define. may reports
-// whether a tensor may be saved; if not, it is recomputed from others that may.
+// numbers, integers that take a reduction, such as places in an order, random choices, or what depends on
+// what a tensor was before the task. Other integers and conditions are recomputed. given reports whether
+// backward gets a slot that statements define. may reports whether a tensor may be saved; if not, it is
+// recomputed from others that may.
 func (g *Gradient) Kept(given func(slot int) bool, may func(t int) bool) []int {
 	kept, _ := g.keeping(given, may)
 	return kept

@@ -9,9 +9,9 @@ import (
 
 // evened replaces ranges of reductions that grow or shrink with an index of the results, as those of a
 // triangle of pairs, by constant ranges with guards, where strips cannot run over the last index of the
-// results or this one is short. They then run over the reduced index. So it does with ranges of one of several
-// reduced indices, whose sums may be taken apart then. around are the indices around the value. A range that is
-// a small part of the constant one stays, and so does that of a scan.
+// results or this one is short. They then run over the reduced index. So it does with the range of one of
+// several reduced indices, whose sum may be taken apart then. around are the indices around the value. A
+// range that is a small part of the constant one stays, and so does that of a scan.
 func (z *normalizer) evened(n *term.Term, around []*term.Variable) *term.Term {
 	if !n.Reduces() {
 		return n
@@ -42,11 +42,15 @@ func (z *normalizer) evened(n *term.Term, around []*term.Variable) *term.Term {
 			continue
 		}
 		w := z.around(v)
-		if w == nil || !z.mostly(v, w, n.Reduction.Vars) {
+		if w == nil {
 			return n
 		}
 		first, _ := w.Lo.Known()
-		r.Vars[i] = &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(Extent(w))}
+		size := Extent(w) - first
+		if !z.mostly(v, size, n.Reduction.Vars) {
+			return n
+		}
+		r.Vars[i] = &term.Variable{Name: v.Name, Lo: term.Number(0), Hi: term.Number(size)}
 		to[v] = term.Sum(r.Vars[i].Term(), term.Number(first))
 		conditions = append(conditions, atMost(v.Lo, to[v]), below(to[v], v.Hi))
 	}
@@ -64,10 +68,10 @@ func (z *normalizer) evened(n *term.Term, around []*term.Variable) *term.Term {
 	return &term.Term{Op: term.Reduce, Kind: n.Kind, Reduction: &r}
 }
 
-// mostly reports whether an index has many of the values of one with a constant range: a quarter on average,
-// if the length of the range is linear. The range depends neither on elements, nor on other reduced indices,
-// nor on the index of a recurrence.
-func (z *normalizer) mostly(v, constant *term.Variable, reduced []*term.Variable) bool {
+// mostly reports whether an index has many of the values of a constant range of a size: a quarter on average,
+// if the length of its own range is linear. The range depends neither on elements, nor on other reduced
+// indices, nor on the index of a recurrence.
+func (z *normalizer) mostly(v *term.Variable, size int, reduced []*term.Variable) bool {
 	for _, end := range []*term.Term{v.Lo, v.Hi} {
 		if end.Reads() || end.UsesAny(reduced) || end.UsesAny(z.outer) {
 			return false
@@ -75,5 +79,5 @@ func (z *normalizer) mostly(v, constant *term.Variable, reduced []*term.Variable
 	}
 	length := differenceOf(v.Hi, v.Lo)
 	within := length.Bounds()
-	return len(length.Rest) == 0 && within.Known && 2*(max(within.Lo, 0)+within.Hi) >= Extent(constant)
+	return len(length.Rest) == 0 && within.Known && 2*(max(within.Lo, 0)+within.Hi) >= size
 }
