@@ -1,12 +1,17 @@
 package use
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 
+	"example.com/formulas/generated/causal"
 	"example.com/formulas/generated/ceilpool"
 	"example.com/formulas/generated/cosineembedding"
 	"example.com/formulas/generated/focal"
+	"example.com/formulas/generated/giou"
+	"example.com/formulas/generated/lovasz"
 	"example.com/formulas/generated/multimargin"
 	"example.com/formulas/generated/poissonnll"
 	"example.com/formulas/generated/safesoftmax"
@@ -35,8 +40,73 @@ func dot(x, y []float64) (sum float64) {
 	return sum
 }
 
+// sides draws the sides of boxes, left and top before right and bottom.
+func sides() func(r *rand.Rand) float64 {
+	i := 0
+	return func(r *rand.Rand) float64 {
+		i++
+		return r.Float64() + float64((i-1)%4/2)*1.2
+	}
+}
+
 // losses are losses, and sums over parts of rows.
 var losses = []call{
+	{"giou of 80 boxes", []operand{{shape: []int{80, 4}, draw: sides(), trained: true}, {shape: []int{80, 4}, draw: sides(), trained: true}},
+		func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
+			return giou.Apply(g, giou.Defaults(), giou.A(x[0]), giou.B(x[1]))
+		}, func(in [][]float64) (out []float64) {
+			area := func(l, t, r, b float64) float64 { return max(r-l, 0) * max(b-t, 0) }
+			for n := range 80 {
+				a, b := in[0][4*n:4*n+4], in[1][4*n:4*n+4]
+				both := area(max(a[0], b[0]), max(a[1], b[1]), min(a[2], b[2]), min(a[3], b[3]))
+				union := area(a[0], a[1], a[2], a[3]) + area(b[0], b[1], b[2], b[3]) - both
+				hull := area(min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3]))
+				out = append(out, 1-both/union+(hull-union)/hull)
+			}
+			return out
+		}},
+	{"lovasz", []operand{{shape: []int{3, 7}, trained: true}, {shape: []int{3, 7}, draw: below(2)}}, func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
+		return lovasz.Apply(g, lovasz.Defaults(), lovasz.Input(x[0]), lovasz.Label(x[1]))
+	}, func(in [][]float64) (out []float64) {
+		for n := range 3 {
+			type item struct{ miss, label float64 }
+			var items []item
+			all := 0.0
+			for k := range 7 {
+				label := in[1][7*n+k]
+				items, all = append(items, item{1 - (2*label-1)*in[0][7*n+k], label}), all+label
+			}
+			slices.SortStableFunc(items, func(a, b item) int { return cmp.Compare(b.miss, a.miss) })
+			sum, before, seen := 0.0, 0.0, 0.0
+			for i, x := range items {
+				seen += x.label
+				jaccard := 1 - (all-seen)/(all+float64(i+1)-seen)
+				sum, before = sum+max(x.miss, 0)*(jaccard-before), jaccard
+			}
+			out = append(out, sum)
+		}
+		return out
+	}},
+	{"causal", []operand{{shape: []int{2, 20, 3}, trained: true}, {shape: []int{2, 20, 3}, trained: true}, {shape: []int{2, 20, 3}, trained: true}},
+		func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
+			return causal.Apply(g, causal.Defaults(), causal.Query(x[0]), causal.Key(x[1]), causal.Value(x[2]))
+		}, func(in [][]float64) []float64 {
+			out := make([]float64, len(in[0]))
+			for i := range 2 * 20 {
+				total := 0.0
+				for j := i / 20 * 20; j <= i; j++ {
+					share := math.Exp(dot(in[0][3*i:3*i+3], in[1][3*j:3*j+3]) / math.Sqrt(3))
+					total += share
+					for d := range 3 {
+						out[3*i+d] += share * in[2][3*j+d]
+					}
+				}
+				for d := range 3 {
+					out[3*i+d] /= total
+				}
+			}
+			return out
+		}},
 	{"triplet", []operand{{shape: []int{6, 3}, trained: true}, {shape: []int{6, 3}, trained: true}, {shape: []int{6, 3}, trained: true}}, func(g *graph.Graph, x []graph.Tensor) graph.Tensor {
 		return triplet.Apply(g, triplet.Defaults().WithSwap(true).WithMargin(0.5), triplet.Anchor(x[0]), triplet.Same(x[1]), triplet.Other(x[2]))
 	}, func(in [][]float64) []float64 {
