@@ -11,7 +11,8 @@ import (
 // triangle of pairs, by constant ranges with guards, where strips cannot run over the last index of the
 // results or this one is short. They then run over the reduced index. So it does with the range of one of
 // several reduced indices, whose sum may be taken apart then. around are the indices around the value. A
-// range that is a small part of the constant one stays, and so does that of a scan.
+// range that is a small part of the constant one stays, and so do that of a scan and that of a function of
+// indices.
 func (z *normalizer) evened(n *term.Term, around []*term.Variable) *term.Term {
 	if !n.Reduces() {
 		return n
@@ -31,7 +32,7 @@ func (z *normalizer) evened(n *term.Term, around []*term.Variable) *term.Term {
 		}
 	}
 	r := *n.Reduction
-	if last == nil || !Reaches(&r, last) && Extent(last) >= Shortest && len(r.Vars) == 1 {
+	if last == nil || !Reaches(&r, last) && Extent(last) >= Shortest && len(r.Vars) == 1 || byIndex(r.Body) {
 		return n
 	}
 	r.Vars = slices.Clone(r.Vars)
@@ -80,4 +81,11 @@ func (z *normalizer) mostly(v *term.Variable, size int, reduced []*term.Variable
 	length := differenceOf(v.Hi, v.Lo)
 	within := length.Bounds()
 	return len(length.Rest) == 0 && within.Known && 2*(max(within.Lo, 0)+within.Hi) >= size
+}
+
+// byIndex reports whether a value has an expensive function of indices only, which is computed one by one.
+func byIndex(n *term.Term) bool {
+	found := false
+	n.Walk(func(m *term.Term) { found = found || takesLong(m) && fixed(m) && len(m.Free()) > 0 })
+	return found
 }
