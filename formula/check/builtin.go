@@ -101,7 +101,7 @@ func ofNumbers(f *term.Function) builtin {
 	switch {
 	case f.Has(term.Random):
 		out.args = slices.Repeat([]kinds{kInt}, f.Args)
-	case f.Has(term.KeepsIntegers):
+	case f.Keep != nil:
 		out.eval = func(_ *formula, _ *expr.Call, args []value) value { return value{kinds: args[0].kinds & kNumber} }
 	case f.Has(term.GivesIntegers):
 		out.eval = func(*formula, *expr.Call, []value) value { return value{kinds: kInt} }

@@ -10,6 +10,7 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/rng"
 )
 
 // call evaluates a call of a function of the formula, of the function that the value of an enum attribute
@@ -193,25 +194,28 @@ func (b *builder) builtin(name string, args []value) (value, error) {
 func applied(f *term.Function, x []*term.Term) *term.Term {
 	k := f.Result
 	ints := !slices.ContainsFunc(x, func(n *term.Term) bool { return n.Kind != term.Integer })
-	if ints && f.Has(term.KeepsIntegers) {
+	if ints && f.Keep != nil {
 		k = term.Integer
 	}
 	if ints && f.Integers != term.Constant {
 		return term.Arithmetic(f.Integers, x[0], x[1])
 	}
 	if !slices.ContainsFunc(x, func(n *term.Term) bool { return n.Op != term.Constant }) {
-		v := make([]float64, len(x))
+		v, whole := make([]float64, len(x)), make([]int, len(x))
 		for i, n := range x {
-			v[i] = n.Value()
+			v[i], whole[i] = n.Value(), n.Int
 		}
-		y := f.Real(v...)
-		switch k {
-		case term.Integer:
-			return term.Number(int(y))
-		case term.Boolean:
-			return term.Condition(y != 0)
+		switch {
+		case f.Draw != nil:
+			return term.RealNumber(f.Draw(rng.New(uint64(whole[0]), uint64(whole[1])), uint64(whole[2])))
+		case k == term.Integer && f.Keep != nil:
+			return term.Number(f.Keep(whole...))
+		case k == term.Integer:
+			return term.Number(int(f.Real(v...)))
+		case k == term.Boolean:
+			return term.Condition(f.Real(v...) != 0)
 		}
-		return term.RealNumber(y)
+		return term.RealNumber(f.Real(v...))
 	}
 	if n := logarithmOfOneAnd(f, x[0]); n != nil {
 		f, x = n.Func, n.Args

@@ -34,6 +34,11 @@ type Function struct {
 	// to an integer type, since float64 cannot represent all 64-bit integers.
 	To    dtype.Type
 	Whole func(x float64) int
+	// Keep computes the function of integers whose result is an integer, with all 64 bits. It is nil if
+	// integers have a real result.
+	Keep func(x ...int) int
+	// Draw computes a Random function, which has no Real: float64 cannot represent all seeds.
+	Draw func(source rng.Source, number uint64) float64
 }
 
 // Class is a set of properties of functions.
@@ -47,8 +52,6 @@ const (
 	Exact
 	// RoundsOnce says that float32(f(x)) in float64 is the correctly rounded float32 result.
 	RoundsOnce
-	// KeepsIntegers says that integer arguments have an integer result.
-	KeepsIntegers
 	// GivesIntegers says that the result is always an integer.
 	GivesIntegers
 	// Singular says that the result or the derivative is infinite or NaN at some finite arguments.
@@ -196,7 +199,7 @@ var table = []*Function{
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("exp", x) })},
 	{Name: "log1p", Params: "x", Is: Series | Singular, Real: of(math.Log1p), Unary: simd.Log1p,
 		Derivative: slope(func(x, _ *Term) *Term { return Ratio(Number(1), Sum(Number(1), x)) })},
-	{Name: "abs", Params: "x", Is: Exact | KeepsIntegers, Real: of(math.Abs), Unary: simd.Abs,
+	{Name: "abs", Params: "x", Is: Exact, Real: of(math.Abs), Keep: func(x ...int) int { return max(x[0], -x[0]) }, Unary: simd.Abs,
 		Derivative: slope(func(x, _ *Term) *Term { return Applied("sign", x) })},
 	{Name: "ceil", Params: "x", Is: Exact | GivesIntegers, Real: of(math.Ceil), Unary: simd.Ceil},
 	{Name: "floor", Params: "x", Is: Exact | GivesIntegers, Real: of(math.Floor), Unary: simd.Floor},
@@ -211,15 +214,13 @@ var table = []*Function{
 		Derivative: lengthSlope},
 	{Name: "fmod", Params: "x, y", Args: 2, Result: Real, Is: Series | Singular | RoundsOnce,
 		Real: func(x ...float64) float64 { return remainder(x[0], x[1]) }, Derivative: remainderSlope},
-	{Name: "max", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact | KeepsIntegers, Binary: simd.Max,
-		Real: func(x ...float64) float64 { return max(x[0], x[1]) }},
-	{Name: "min", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact | KeepsIntegers, Binary: simd.Min,
-		Real: func(x ...float64) float64 { return min(x[0], x[1]) }},
+	{Name: "max", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact, Binary: simd.Max,
+		Real: func(x ...float64) float64 { return max(x[0], x[1]) }, Keep: func(x ...int) int { return max(x[0], x[1]) }},
+	{Name: "min", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact, Binary: simd.Min,
+		Real: func(x ...float64) float64 { return min(x[0], x[1]) }, Keep: func(x ...int) int { return min(x[0], x[1]) }},
 	{Name: "quotient", Params: "x, y", Args: 2, Result: Integer, Integers: Truncate},
-	{Name: "uniform", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random,
-		Real: func(x ...float64) float64 { return source(x).Uniform(uint64(x[2])) }},
-	{Name: "normal", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random,
-		Real: func(x ...float64) float64 { return source(x).Normal(uint64(x[2])) }},
+	{Name: "uniform", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random, Draw: rng.Source.Uniform},
+	{Name: "normal", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random, Draw: rng.Source.Normal},
 }
 
 // IsBinade reports whether n is a power of 2 that function binade computes: it is finite and not 0.
@@ -235,8 +236,6 @@ func Converting(to dtype.Type, k Kind, real func(float64) float64, whole func(fl
 }
 
 // source returns the random number generator of seed x[0] and stream x[1].
-func source(x []float64) rng.Source { return rng.New(uint64(int64(x[0])), uint64(x[1])) }
-
 func sigmoid(x float64) float64 {
 	if x < 0 {
 		e := math.Exp(x)

@@ -62,7 +62,7 @@ func (s *Spans) rule(n *Term, depth int) affine.Interval {
 			return of(0).Least(of(1))
 		case n.Func == Max:
 			return of(0).Greatest(of(1))
-		case n.Func.Has(KeepsIntegers) && len(n.Args) == 1: // the absolute value
+		case n.Func.Keep != nil && len(n.Args) == 1: // the absolute value
 			x := of(0)
 			return x.Greatest(x.Times(-1)).Greatest(affine.Exactly(0))
 		}

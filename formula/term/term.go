@@ -417,7 +417,7 @@ func extreme(f *Function, x, y *Term) *Term {
 	a, known := x.IsConst()
 	b, both := y.IsConst()
 	if known && both {
-		return Number(int(f.Real(float64(a), float64(b))))
+		return Number(f.Keep(a, b))
 	}
 	if x == y || Identical(x, y) {
 		return x

@@ -489,10 +489,14 @@ func (e *evaluation) call(n *expr.Call, s *scope, index bool) value {
 		if v.kind == absent && len(n.Args) == 1 {
 			return e.value(n.Args[0], s, index)
 		}
-		if v.kind != text || e.functions[n.Func+"."+v.x.text] == nil {
+		if v.kind != text {
 			fail("nothing says what %s means", n.Func)
 		}
-		return e.applied(e.functions[n.Func+"."+v.x.text], n.Args, s, index)
+		if f := e.functions[n.Func+"."+v.x.text]; f != nil {
+			return e.applied(f, n.Args, s, index)
+		}
+		// A value without a line of its own means the function of its name.
+		return e.value(&expr.Call{Func: strings.ToLower(v.x.text), Args: n.Args}, s, index)
 	}
 	args := make([]value, len(n.Args))
 	for i, a := range n.Args {

@@ -296,12 +296,17 @@ func (c *Case) tomlShape(shape []string) string {
 	return "[" + strings.Join(out, ", ") + "]"
 }
 
+// record is the start of the declaration of a record, all of whose fields have defaults or may be absent.
+const record = `{ type = "record", fields = { gamma = { type = "float", default = 0.75 }, power = { type = "int", default = 2, min = 1 }, on = { type = "bool", default = true }, ` +
+	`kind = { type = "enum", values = ["TANH", "SIN", "ABS"], default = "SIN" }, parts = { type = "float", list = true, default = [0.5, 1.5] }, cap = { type = "float", optional = true } }`
+
 // attributes are what formulas may use, as specs declare them.
 var attributes = []struct{ name, declared, shown string }{
 	{"rate", "rate = { type = \"float\", default = 0.5 }\n", ""}, {"size", "size = { type = \"int\", min = 1, default = 2 }\n", ""},
 	{"flag", "flag = { type = \"bool\", default = true }\n", ""}, {"shares", "shares = { type = \"float\", list = true, default = [0.5, 2.0] }\n", ""},
 	{"steps", "steps = { type = \"int\", list = true, default = [1] }\n", ""}, {"signed", "signed = { type = \"bool\", list = true, len = 3, default = [true, false, true] }\n", ""},
 	{"cap", "cap = { type = \"float\", optional = true }\n", ""}, {"mode", "mode = { type = \"enum\", values = [\"NEAR\", \"FAR\"], default = \"NEAR\" }\n", ""},
+	{"seed", "seed = { type = \"int\", default = 5 }\n", ""}, {"rec", "rec = " + record + ", default = {} }\n", ""}, {"alt", "alt = " + record + ", optional = true }\n", ""},
 	{"axes", "axes = { type = \"axes\", of = \"whole\" }\n", "[0]"}, {"perm", "perm = { type = \"axes\", of = \"whole\" }\n", "[1, 0]"},
 	{"places", "places = { type = \"int\", list = true, min = 0 }\n", "[1]"}, {"dim", "dim = { type = \"axis\", of = \"lane\", binds = \"R\" }\n", "1"},
 }
@@ -367,7 +372,7 @@ func (c *Case) Tidy() {
 	for _, a := range attributes {
 		if mentions(text, a.name) && (a.shown == "" || c.Runs != nil) {
 			c.Declared += a.declared
-			for _, v := range strings.Split(strings.Trim(c.Attrs, "{}"), ", ") {
+			for _, v := range strings.Split(c.Attrs[1:len(c.Attrs)-1], ", ") {
 				if strings.HasPrefix(v, "\""+a.name+"\"") {
 					values = append(values, v)
 				}

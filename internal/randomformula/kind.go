@@ -30,6 +30,8 @@ type kind struct {
 	asks    bool    // some outputs are there on request only
 	lists   bool    // there are lists of tensors, and an input that may be absent
 	sets    bool    // there are attributes that are lists, that may be absent, or that are names
+	chance  bool    // there are seeds of random numbers
+	fields  bool    // there are attributes that are records
 	runs    bool    // there are runs of dimensions, axes and permutations
 	applies bool    // the formula applies other operators
 	states  bool    // there are weights, which the formula may give anew
@@ -84,10 +86,17 @@ func (k kind) formula(seed, number uint64) *Case {
 		other := kinds[w.IntN(len(kinds)-1)]
 		k.texts, k.once, k.few = other.texts, other.once, w.one(2)
 		k.lists, k.sets, k.runs, k.applies, k.states, k.updates = other.lists, other.sets, other.runs, other.applies, other.states, other.updates
+		k.chance, k.fields = other.chance, other.fields
 		w.c.Dims[w.pick("N", "K", "M")] = 0
 	}
 	if k.sets {
 		w.settings()
+	}
+	if k.chance {
+		w.seed()
+	}
+	if k.fields {
+		w.records()
 	}
 	if k.single {
 		w.c.Type = "f32"

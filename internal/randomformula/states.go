@@ -50,3 +50,6 @@ func (c *Case) Gives(s Slot) bool {
 	}
 	return false
 }
+
+// Steps reports whether the formula reads the number of the step.
+func (c *Case) Steps() bool { return mentions(strings.Join(c.Lines, "\n"), "iteration") }

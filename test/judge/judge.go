@@ -453,7 +453,7 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 			return v
 		}
 	}
-	if !plain && j.answer != nil && slices.ContainsFunc(c.Inputs, c.Gives) {
+	if !plain && j.answer != nil && (slices.ContainsFunc(c.Inputs, c.Gives) || c.Steps()) {
 		d, n, err := r.second(o, j)
 		if v.Compared += n; err != nil {
 			v.Status, v.Variant, v.Message = "failed", "second step", err.Error()
@@ -464,7 +464,7 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 	return v
 }
 
-// second judges a second step, which begins with the weights that the first one gave. It returns the first
+// second judges a second step, which has the next number and begins with the weights that the first one gave. It returns the first
 // difference, and how many elements were compared.
 func (r *runner) second(o *liveOperator, j *judged) (string, int, error) {
 	x := variant{name: "second step", workers: 1 + int(j.c.Values/4%3), twice: true}
@@ -482,6 +482,7 @@ func (r *runner) second(o *liveOperator, j *judged) (string, int, error) {
 	if err != nil {
 		return "", 0, err
 	}
+	u.Step = 1
 	next.answer, err = u.Answer(next.q)
 	if errors.Is(err, oracle.ErrTooLong) || errors.Is(err, oracle.ErrAmbiguous) {
 		return "", 0, nil

@@ -69,6 +69,13 @@ func operator(o *model.Operator) (*liveOperator, error) {
 		}
 		return example.Resolve(o, data, given)
 	}
+	for i := range d.Signatures {
+		for k := range d.Signatures[i].Args {
+			if a := &d.Signatures[i].Args[k]; a.From == task.FromIteration {
+				a.Type = reflect.TypeFor[int]()
+			}
+		}
+	}
 	return &liveOperator{&graph.Operator{Operator: *d, Initializers: map[int]*graph.Operator{}}, o}, nil
 }
 
@@ -94,7 +101,23 @@ func attributes(o *model.Operator) (reflect.Value, error) {
 	return v.Elem(), err
 }
 
-// attributeType returns the type of an attribute's values. Records and graphs have none here.
+// record holds the attributes of a record of package randomformula, all of whose records have these fields.
+type record struct {
+	Gamma float64            `json:"gamma"`
+	Power int                `json:"power"`
+	On    bool               `json:"on"`
+	Kind  string             `json:"kind"`
+	Parts attr.List[float64] `json:"parts"`
+	Cap   attr.Opt[float64]  `json:"cap"`
+}
+
+// UnmarshalJSON reads a record. Fields that are left out have the defaults that specs of package randomformula declare.
+func (r *record) UnmarshalJSON(data []byte) error {
+	type plain record // without this method
+	return attr.DecodeRecord(data, (*plain)(r), plain{Gamma: 0.75, Power: 2, On: true, Kind: "SIN", Parts: attr.ListOf(0.5, 1.5)})
+}
+
+// attributeType returns the type of an attribute's values. Graphs have none here, nor have records with other fields.
 func attributeType(a *model.Attr) (reflect.Type, error) {
 	one, many, some := reflect.TypeFor[int](), reflect.TypeFor[attr.List[int]](), reflect.TypeFor[attr.Opt[int]]()
 	switch a.Type {
@@ -107,6 +130,8 @@ func attributeType(a *model.Attr) (reflect.Type, error) {
 		one, many, some = reflect.TypeFor[string](), reflect.TypeFor[attr.List[string]](), reflect.TypeFor[attr.Opt[string]]()
 	case "dtype":
 		one, many, some = reflect.TypeFor[dtype.Type](), reflect.TypeFor[attr.List[dtype.Type]](), reflect.TypeFor[attr.Opt[dtype.Type]]()
+	case "record":
+		one, many, some = reflect.TypeFor[record](), reflect.TypeFor[attr.List[record]](), reflect.TypeFor[attr.Opt[record]]()
 	default:
 		return nil, fmt.Errorf("attribute %s: want a type of numbers, booleans or strings, got %s", a.Name, a.Type)
 	}

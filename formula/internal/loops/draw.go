@@ -77,7 +77,7 @@ func (z *vectorizer[T]) drawn(n *term.Term) int {
 	if n.Args[0].Uses(z.v) || n.Args[1].Uses(z.v) || n.Args[2].Kind != term.Integer || f.Hidden(z.v) {
 		return z.lanes(n)
 	}
-	o := &draw[T]{of: n, seed: z.c.real(n.Args[0]), stream: z.c.real(n.Args[1]), counters: z.count(f, z.c.value(f))}
+	o := &draw[T]{of: n, seed: z.c.integer(n.Args[0]), stream: z.c.integer(n.Args[1]), counters: z.count(f, z.c.value(f))}
 	if o.counters.step == 1 {
 		z.c.words, z.heavy = true, true
 	}
@@ -87,24 +87,20 @@ func (z *vectorizer[T]) drawn(n *term.Term) int {
 // draw computes random numbers of a distribution.
 type draw[T simd.Float] struct {
 	of           *term.Term
-	seed, stream func(*state[T]) float64
+	seed, stream func(*state[T]) int
 	counters     *address[T]
 }
 
 func (o *draw[T]) exec(s *state[T], in *instruction[T], n int) {
 	z, normal := s.regs[in.def][:n], o.of.Func == term.Normal
-	seed, stream, at := uint64(int64(o.seed(s))), uint64(o.stream(s)), uint64(o.counters.at(s))
+	seed, stream, at := uint64(o.seed(s)), uint64(o.stream(s)), uint64(o.counters.at(s))
 	if o.counters.step == 1 {
 		narrowed(z, s.drawing.draw(n, seed, stream, at, normal))
 		return
 	}
-	number := rng.Source.Uniform
-	if normal {
-		number = rng.Source.Normal
-	}
 	source := rng.New(seed, stream)
 	for i := range z {
-		z[i] = T(number(source, at))
+		z[i] = T(o.of.Func.Draw(source, at))
 		at += uint64(o.counters.step)
 	}
 }

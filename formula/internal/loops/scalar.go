@@ -11,6 +11,7 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
+	"github.com/opgen/opgen/runtime/rng"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
@@ -400,6 +401,12 @@ func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 
 // apply returns scalar code for a function of real numbers.
 func (c *compiler[T]) apply(n *term.Term) func(*state[T]) float64 {
+	if draw := n.Func.Draw; draw != nil {
+		seed, stream, number := c.integer(n.Args[0]), c.integer(n.Args[1]), c.integer(n.Args[2])
+		return func(s *state[T]) float64 {
+			return draw(rng.New(uint64(seed(s)), uint64(stream(s))), uint64(number(s)))
+		}
+	}
 	f := n.Func.Real
 	args := make([]func(*state[T]) float64, len(n.Args))
 	for i, a := range n.Args {

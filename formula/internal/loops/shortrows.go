@@ -135,7 +135,7 @@ func (p *rowParts[T]) value(x *term.Term) *term.Term {
 			}
 		}
 		return p.element(x)
-	case x.Op == term.Element || x.Kind == term.Integer:
+	case x.Op == term.Element || x.Kind == term.Integer || x.Func.Has(term.Random): // of integers, which are no parts
 		return x
 	case x.Op == term.Equal || x.Op == term.Unequal || x.Op == term.Less || x.Op == term.AtMost:
 		if x.Args[0].Kind == term.Integer && x.Args[1].Kind == term.Integer {
