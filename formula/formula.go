@@ -115,7 +115,7 @@ func useOf(o *task.Operator, attrs task.Attrs, r *task.Resolution, seed int, pas
 		if s.Role == task.RoleArgument || s.Role == task.RoleState || s.Role == task.RoleScratch {
 			continue
 		}
-		sl := &program.Slot{Name: s.Name, Shape: s.Shape, Type: s.Type, Variadic: s.Variadic, Trainable: s.Trainable}
+		sl := &program.Slot{Name: s.Name, Shape: s.Shape, Type: s.Type, Variadic: s.Variadic, Trainable: s.Trainable, Output: s.Role == task.RoleOutput}
 		for _, o := range r.Slots[i] {
 			sl.Tensors = append(sl.Tensors, program.Operand{Type: o.Type, Shape: o.Shape, Slot: i})
 		}

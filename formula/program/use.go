@@ -74,6 +74,7 @@ type Slot struct {
 	Type        string // an element type or a dtype variable, which lists without tensors have, too
 	Variadic    bool
 	Trainable   bool
+	Output      bool
 	Tensors     []Operand
 
 	elements []shapeElement

@@ -150,7 +150,7 @@ func (u *use) result() *program.Use {
 			continue
 		}
 		out.Slots = append(out.Slots, &program.Slot{Name: s.Name, Shape: s.Shape, Type: s.Type, Variadic: s.Variadic,
-			Trainable: s.Trainable, Tensors: u.tensors[i]})
+			Trainable: s.Trainable, Output: s.Role == task.RoleOutput, Tensors: u.tensors[i]})
 	}
 	return out
 }

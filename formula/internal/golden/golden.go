@@ -113,7 +113,7 @@ func read(text string) (*program.Use, error) {
 				}
 				shape = append(shape, n)
 			}
-			u.Slots = append(u.Slots, &program.Slot{Name: s[1], Shape: s[2], Trainable: i == 0 && of.IsFloat(),
+			u.Slots = append(u.Slots, &program.Slot{Name: s[1], Shape: s[2], Trainable: i == 0 && of.IsFloat(), Output: i == 1,
 				Tensors: []program.Operand{{Type: of, Shape: shape, Slot: len(u.Slots)}}})
 		}
 	}
