@@ -464,8 +464,8 @@ func (r *runner) judge(c *randomformula.Case, plain bool) *verdict {
 	return v
 }
 
-// second judges a second step, which has the next number and begins with the weights that the first one gave. It returns the first
-// difference, and how many elements were compared.
+// second judges a second step, which has the next number and begins with the weights that the first one gave.
+// It returns the first difference, and how many elements were compared.
 func (r *runner) second(o *liveOperator, j *judged) (string, int, error) {
 	x := variant{name: "second step", workers: 1 + int(j.c.Values/4%3), twice: true}
 	got, err := r.run(o, j.c, j.d, x)
