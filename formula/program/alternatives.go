@@ -7,10 +7,10 @@ import (
 	"github.com/opgen/opgen/formula/expr"
 )
 
-// alternatives returns an error unless conditions behind `when` leave one definition of each tensor in this use,
-// and also one of each output that is there. A weight, a gradient or an intermediate tensor may have none.
-// Package check decides the same for conditions on enums, booleans and what is there, for all uses; a condition
-// on a number is known in a use only. It returns the statement that has the error.
+// alternatives returns an error unless conditions behind `when` leave one definition of each tensor in this
+// use, and also one of each output that is there. A weight, a gradient or an intermediate tensor may have
+// none. Package check decides the same for conditions on enums, booleans and what is there, for all uses; a
+// condition on a number is known in a use only. It returns the statement that has the error.
 func (b *builder) alternatives(statements []*expr.Statement) (*expr.Statement, error) {
 	defined, conditional := map[string]bool{}, map[string]*expr.Statement{}
 	for _, s := range statements {

@@ -604,7 +604,8 @@ var kinds = []kind{
 		"y0[n, k] = sum(i < len(shares), l < len(steps): shares[i] * (x[n, k + i - steps[l]] else 0))",
 		"t0[n, k] = (k == 0 ? x[n, 0] : t0[n, k - 1] * (k < len(shares) ? shares[k] : 0.5) + #x) for k < K, n < N ; y0[n, k] = t0[n, k]",
 	}},
-	// Random numbers, which depend on three integers only: on those of attributes, indices, tensors and of the step.
+	// Random numbers, which depend on three integers only. Seeds were rounded to float64, and numbers in rows
+	// of a strip were those of the first row.
 	{name: "chance", chance: true, once: [][2]string{
 		{"#u", "uniform(#d, #t, #i)"},
 		{"#r", "uniform(#d, #t, #i) | normal(#d, #t, #i) | normal(#d, #t, #i) * 0.5 | tanh(normal(#d, #t, #i)) | -log(1 - uniform(#d, #t, #i))"},

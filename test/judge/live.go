@@ -111,8 +111,8 @@ type record struct {
 	Cap   attr.Opt[float64]  `json:"cap"`
 }
 
-// UnmarshalJSON reads a record. Fields that are left out have the defaults that specs of package randomformula
-// declare.
+// UnmarshalJSON reads a record. Fields that are left out have the defaults that specs of package
+// randomformula declare.
 func (r *record) UnmarshalJSON(data []byte) error {
 	type plain record // without this method
 	return attr.DecodeRecord(data, (*plain)(r), plain{Gamma: 0.75, Power: 2, On: true, Kind: "SIN", Parts: attr.ListOf(0.5, 1.5)})
