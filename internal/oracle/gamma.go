@@ -11,6 +11,9 @@ const gammaLost = 64 * 0x1p-53
 // gammaAt computes them by Binet's second integral, whose integrand is smooth, with the trapezoidal rule of
 // double exponentials. The recurrence moves arguments to where the integral has all digits.
 func gammaAt(x float64) gammas {
+	if math.IsInf(x, 1) { // where the terms below are infinite and of both signs
+		return gammas{log: x, first: x}
+	}
 	var g gammas
 	for ; x < 6; x++ {
 		g.log -= logarithm(math.Abs(x))

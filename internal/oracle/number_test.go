@@ -318,6 +318,8 @@ func TestEndsOfFunctions(t *testing.T) {
 		"cosh":     {{-inf, inf, -inf}, {least, 1, least}, {710, 1.1169973830808557e308, 1.1169973830808557e308}, {-710, 1.1169973830808557e308, -1.1169973830808557e308}, {most, inf, inf}, {nan, nan, nan}},
 		"asinh":    {{-inf, -inf, 0}, {least, least, 1}, {most, 1025 * math.Ln2, 0x1p-1024}, {-most, -1025 * math.Ln2, 0x1p-1024}, {inf, inf, 0}, {nan, nan, nan}},
 		"atanh":    {{-1, -inf, inf}, {least, least, 1}, {1, inf, inf}, {inf, nan, -inf}, {2, nan, -1. / 3}, {nan, nan, nan}},
+		"lgamma":   {{10, 12.801827480081469, 2.2517525890667211}, {inf, inf, inf}, {nan, nan, nan}},
+		"digamma":  {{1, -0.57721566490153287, math.Pi * math.Pi / 6}, {inf, inf, 0}, {nan, nan, nan}},
 		"atan":     {{-inf, -math.Pi / 2, 0}, {-1e10, -math.Pi/2 + 1e-10, 1e-20}, {least, least, 1}, {most, math.Pi / 2, 0}, {inf, math.Pi / 2, 0}, {nan, nan, nan}},
 	} {
 		for _, r := range rows {
