@@ -222,7 +222,9 @@ output[n, k] = kept[n, k] ? 2 * x[n, k] : 0`, "saved kept bool[N, K]\n"},
 		"a random number": {`noise[n, k] = uniform(7, 0, #(n, k))
 output[n, k] = x[n, k] * noise[n, k]`, ""},
 		"an index": {`at[n] = argmax(k: x[n, k])
-output[n] = x[n, at[n]]^2`, ""},
+output[n] = x[n, at[n]]^2`, "saved at i64[N]\n"},
+		"an integer without a reduction": {`at[n] = n % 2
+output[n, k] = x[n, k]^2 * at[n]`, ""},
 		"parts of an index": {`y[n, 2 * k + i] = sum(k': x[n, k'] * w[i, k]) for i < 2
 output[n, i] = sum(k: y[n, 2 * k + i]^2)`, "saved y T[N, 2 * K]\nscratch grad_y T[N, 2 * K]\n"},
 	} {
