@@ -196,15 +196,17 @@ func (f *formula) rightSide(s *expr.Statement, targets []*tensor, fr *frame) *ex
 		if err := t.takes(s.X, v); err != nil {
 			return err
 		}
-		if t.slot != nil {
+		switch {
+		case t.slot != nil && (t.slot.Role != "saved" || t.slot.Type != "i64"): // others may hold a place otherwise
 			continue
-		}
-		if t.given() {
+		case t.slot != nil:
+		case t.given():
 			t.kinds |= v.kinds & kElement
 			t.int = nil
 			continue
+		default:
+			t.kinds, t.int = v.kinds&kElement, v.int
 		}
-		t.kinds, t.int = v.kinds&kElement, v.int
 		r, ok := s.X.(*expr.Reduce)
 		switch {
 		case !ok:
