@@ -163,7 +163,7 @@ var otherwise = map[string]string{
 	"log2": "log(x) / log(2)", "log10": "log(x) / log(10)", "exp2": "2 ^ x", "log1p": "log(1 + x)", "square": "x ^ 2", "cube": "x ^ 3",
 	"reciprocal": "1 / x", "power": "x ^ y", "arctan": "atan(x)", "arctan2": "atan2(y, x)", "arcsin": "asin(x)", "arccos": "acos(x)", "gammaln": "lgamma(x)",
 	"mod": "a % b, or fmod(a, b) of real numbers", "div": "quotient(a, b)", "floordiv": "quotient(a, b), or / in an index",
-	"trunc": "x < 0 ? ceil(x) : floor(x)", "int": "floor(x)", "float": "convert(x, T)", "cast": "convert(x, T)", "isinf": "abs(x) == 1 / 0",
+	"trunc": "x < 0 ? ceil(x) : floor(x)", "int": "floor(x)", "float": "convert(x, T)", "cast": "convert(x, T)", "isinf": "abs(x) == inf",
 	"avg": "mean(k: ...)", "average": "mean(k: ...)", "var": "variance(k: ...)", "std": "sqrt(variance(k: ...))",
 	"dot": "sum(k: a[k] * b[k])", "matmul": "sum(k: a[i, k] * b[k, j])", "product": "prod(k: ...)", "amax": "max(k: ...)", "amin": "min(k: ...)",
 	"maximum": "max(x, y)", "minimum": "min(x, y)", "fmax": "max(x, y)", "fmin": "min(x, y)", "fabs": "abs(x)", "cumsum": "sum(k' in 0 .. k + 1: x[k'])",

@@ -30,7 +30,7 @@ func (f *formula) isNew(id *expr.Ident, fr *frame) bool {
 	base := strings.TrimRight(id.Name, "'")
 	_, isParam := fr.param(id.Name)
 	t := f.tensors[base]
-	return !isParam && len(fr.indices(id.Name)) == 0 && f.sc.What(base) == "" && (t == nil || !t.scalar) && base != "pi"
+	return !isParam && len(fr.indices(id.Name)) == 0 && f.sc.What(base) == "" && (t == nil || !t.scalar) && !expr.IsConstant(base)
 }
 
 // enterAll binds the indices in all subexpressions of n.
@@ -160,7 +160,7 @@ func (f *formula) noRange(n expr.Node, name string) *expr.Error {
 	default:
 		return nil
 	}
-	if base == "pi" {
+	if expr.IsConstant(base) {
 		return nil
 	}
 	e := failf(n, expr.BadFormula, "nothing says over what %s ranges", name)

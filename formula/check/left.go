@@ -61,8 +61,8 @@ func (f *formula) newName(n expr.Node, name string) *expr.Error {
 		what = "a " + what
 	case f.functions[name] != nil:
 		what = "a function"
-	case name == "pi":
-		what = "the number pi"
+	case expr.IsConstant(name):
+		what = "a number"
 	}
 	if d, _ := f.dimOf(name); what == "" && d != "" {
 		what = "the index of " + d

@@ -23,7 +23,7 @@ func (f *formula) ident(n *expr.Ident, fr *frame) (value, *expr.Error) {
 	if t := f.tensors[n.Name]; t != nil {
 		return f.scalar(n, t)
 	}
-	if n.Name == "pi" {
+	if expr.IsConstant(n.Name) {
 		return value{kinds: kFloat}, nil
 	}
 	if f.future[n.Name] {

@@ -32,6 +32,9 @@ func valueOf(t *testing.T, n expr.Node, at []float64, whole bool) float64 {
 		}
 		return n.Value.(float64)
 	case *expr.Ident:
+		if v, ok := expr.Constants[n.Name]; ok {
+			return v
+		}
 		return at[n.Name[0]-'a']
 	case *expr.Unary:
 		if n.Op == "!" {

@@ -47,7 +47,7 @@ var habits = []struct{ text, hint string }{
 	{"Σ", "write sum(k: ...)"},
 	{"∏", "write prod(k: ...)"},
 	{"π", "write pi"},
-	{"∞", "write 1 / 0 for infinity"},
+	{"∞", "write inf for infinity"},
 	{"’", "write the quote of the keyboard: '"},
 	{"‘", "write the quote of the keyboard: '"},
 	{"′", "write the quote of the keyboard: '"},

@@ -254,7 +254,8 @@ func (b *builder) expand(a *application, output string) (int, error) {
 	for _, fn := range a.of.formula.Functions {
 		in.functions[fn.Name] = fn
 	}
-	for _, name := range []string{"pi", "iteration"} {
+	in.env.values["iteration"] = b.env.values["iteration"]
+	for name := range expr.Constants {
 		in.env.values[name] = b.env.values[name]
 	}
 	for name, v := range a.attrs {

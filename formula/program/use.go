@@ -3,7 +3,6 @@ package program
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -147,7 +146,9 @@ func newEnvironment(u *Use) *environment {
 			e.values[name] = run(name, v)
 		}
 	}
-	e.values["pi"] = value{node: term.RealNumber(math.Pi)}
+	for name, v := range expr.Constants {
+		e.values[name] = value{node: term.RealNumber(v)}
+	}
 	e.values["iteration"] = value{node: &term.Term{Op: term.Step, Kind: term.Integer}}
 	return e
 }

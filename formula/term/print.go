@@ -111,9 +111,9 @@ func (p *printer) constant(n *Term) {
 	default:
 		switch {
 		case math.IsInf(n.Float, 1):
-			p.WriteString("1 / 0")
+			p.WriteString("inf")
 		case math.IsInf(n.Float, -1):
-			p.WriteString("-1 / 0")
+			p.WriteString("-inf")
 		case math.IsNaN(n.Float):
 			p.WriteString("0 / 0")
 		default:

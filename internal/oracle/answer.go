@@ -182,7 +182,7 @@ func (u *Use) evaluation(f *expr.Formula) *evaluation {
 	for name, v := range u.Args {
 		e.values[name] = plain(v)
 	}
-	e.values["pi"], e.values["iteration"] = realValue(constant(math.Pi)), whole(int64(u.Step))
+	e.values["pi"], e.values["inf"], e.values["iteration"] = realValue(constant(math.Pi)), realValue(constant(math.Inf(1))), whole(int64(u.Step))
 	for name, v := range u.Attrs {
 		e.attrs[name] = decoded(v)
 	}

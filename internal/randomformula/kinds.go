@@ -604,6 +604,22 @@ var kinds = []kind{
 		"y0[n, k] = sum(i < len(shares), l < len(steps): shares[i] * (x[n, k + i - steps[l]] else 0))",
 		"t0[n, k] = (k == 0 ? x[n, 0] : t0[n, k - 1] * (k < len(shares) ? shares[k] : 0.5) + #x) for k < K, n < N ; y0[n, k] = t0[n, k]",
 	}},
+	// Infinite numbers, which masks take.
+	{name: "infinite", some: true, once: [][2]string{
+		{"#s", "(#m ? x[n, k] : -inf)"},
+		{"#m", "mask[n, k] | x[n, k] > 0.37 | k <= n | on[n] | j[n] != k"},
+	}, texts: []string{
+		"t0[n, k] = #s ; y0[n, k] = exp(t0[n, k] - {max | logsumexp}(k': t0[n, k']))",
+		"t0[n, k] = #s ; y0[n] = {max | logsumexp | min}(k: t0[n, k]) ; at0[n] = argmax(k: t0[n, k])",
+		"y0[n] = {max | logsumexp}(k: #m ? x[n, k] : -inf)",
+		"y0[n, k] = {min(inf, x[n, k]) | max(-inf, $nk) | min(x[n, k], (u[n] > 0.3 ? inf : v[k]))} {| * v[k]}",
+		"y0[n, k] = {exp | tanh | sigmoid | softplus | erf}(#m ? $nk : {-inf | inf})",
+		"is0[n, k] = x[n, k] {< | > | != | ==} inf ; y0[n, k] = (x[n, k] < inf ? x[n, k] : w[n, k])",
+		"y0[n, k] = {max | min}(k' in $run: (mask[n, k'] ? x[n, k'] : {-inf | inf}))",
+		"t0[n, k] = #s ; at0[n, k] = {argsort | rank}(k': t0[n, k'])[k] ; y0[n, k] = (x[n, at0[n, k]] else 0)",
+		"y0[n, k] = x[n, k] / inf + w[n, k] * exp(-inf)",
+		"t0[n, k] = (k == 0 ? -inf : max(t0[n, k - 1], x[n, k])) for k < K, n < N ; y0[n, k] = max(t0[n, k], w[n, k])",
+	}},
 	// Random numbers, which depend on three integers only. Seeds were rounded to float64, and numbers in rows
 	// of a strip were those of the first row.
 	{name: "chance", chance: true, once: [][2]string{

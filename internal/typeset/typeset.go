@@ -121,6 +121,9 @@ func plain(n expr.Node) (text string, level int) {
 	case *expr.Lit:
 		return literal(n.Value), closed
 	case *expr.Ident:
+		if n.Name == "inf" {
+			return `\infty`, closed
+		}
 		return name(n.Name), closed
 	case *expr.Select:
 		return node(n.X, closed) + `.` + name(n.Field), closed

@@ -22,6 +22,7 @@ func TestLines(t *testing.T) {
 		"y[i] = a ? b : !c ? 1 : 0":                          `y_{i} &= \begin{cases} b & \text{if } a \\ 1 & \text{if } \lnot c \\ 0 & \text{otherwise} \end{cases}`,
 		"y[i] = x[i] when mode in ['A', 'B'] && n % 2 == 0":  `y_{i} &= x_{i} \quad \text{if } \mathrm{mode} \in \{\text{A}, \text{B}\} \land n \bmod 2 = 0`,
 		"grad.in_put[i] = old.w[i] * sign_of(x[i])":          `\nabla \mathrm{in\_put}_{i} &= w^{\text{old}}_{i} \cdot \mathrm{sign\_of}\!\left(x_{i}\right)`,
+		"y[i] = max(x[i], -inf)":                             `y_{i} &= \max\!\left(x_{i}, -\infty\right)`,
 		"y[i] = x[i] == 1 / 0 ? 1 / 10 : -1 / 0 + 2^(1 / 0)": `y_{i} &= \begin{cases} \frac{1}{10} & \text{if } x_{i} = \infty \\ -\infty + {2}^{\infty} & \text{otherwise} \end{cases}`,
 		"y[i] = x[k][i + 1] else 0":                          `y_{i} &= x^{(k)}_{i + 1\text{ else }0}`,
 		"y[i] = x[a[:D], #i, a[D + 1:]]":                     `y_{i} &= x_{a_{:D}, \#i, a_{D + 1:}}`,

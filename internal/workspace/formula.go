@@ -243,7 +243,7 @@ func (x *expression) isIndex(name string) bool {
 	if x.values == nil && !x.bound[name] {
 		return false
 	}
-	return name != "" && name != "_" && name != "pi" && name != "seed" && !expr.IsDimName(name)
+	return name != "" && name != "_" && !expr.IsConstant(name) && name != "seed" && !expr.IsDimName(name)
 }
 
 // index adds an index with its primes.
