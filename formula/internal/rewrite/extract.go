@@ -57,16 +57,13 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 	r := *n.Reduction
 	vars := slices.Clone(around)
 	for _, v := range r.Vars {
-		lo, known := v.Lo.Known()
-		_, both := v.Hi.Known()
-		switch {
-		case !known || !both: // what uses this index stays; the range may be empty
-			lenient = true
-		case lo != 0:
+		if lo, known := v.Lo.Known(); !known || lo != 0 {
 			return n
-		default:
-			vars = append(vars, v)
 		}
+		if _, known := v.Hi.Known(); !known {
+			return n
+		}
+		vars = append(vars, v)
 	}
 	if r.Body != nil {
 		r.Body = z.extracted(r.Body, vars, lenient || r.Guard != nil)
