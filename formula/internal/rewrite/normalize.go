@@ -242,7 +242,7 @@ func (z *normalizer) statement(s *program.Statement) error {
 		parts = residues(n)
 	}
 	for _, d := range parts {
-		d.Value = written(edged(z.counted(z.evened(d.Value, d.Vars))))
+		d.Value = written(edged(z.counted(z.rectangular(d.Value, d.Vars))))
 		for _, piece := range Pieces(d) {
 			if piece.Add {
 				piece = consecutiveLast(piece)

@@ -7,13 +7,13 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// evened replaces ranges of reductions that grow or shrink with an index of the results, as those of a
-// triangle of pairs, by constant ranges with guards, where strips cannot run over the last index of the
-// results or this one is short. They then run over the reduced index. So it does with the range of one of
-// several reduced indices, whose sum may be taken apart then. around are the indices around the value. A
-// range that is a small part of the constant one stays, and so do that of a scan and that of a function of
-// indices.
-func (z *normalizer) evened(n *term.Term, around []*term.Variable) *term.Term {
+// rectangular makes the iteration spaces of reductions rectangular (loop rectangularization): a range that
+// grows or shrinks with an index of the results, as in a triangle of pairs, becomes a constant one with a
+// guard. Strips can then run over the reduced index. It does so where they cannot run over the last index of
+// the results, where this one is short, and where the reduction goes over several indices, so that its sum may
+// be taken apart. around are the indices around the value. A range that is a small part of the constant one
+// stays. So do the range of a scan, and that of a reduction with a long function of indices.
+func (z *normalizer) rectangular(n *term.Term, around []*term.Variable) *term.Term {
 	if !n.Reduces() {
 		return n
 	}
@@ -21,7 +21,7 @@ func (z *normalizer) evened(n *term.Term, around []*term.Variable) *term.Term {
 	if n.Op == term.Reduce {
 		inner = slices.Concat(around, n.Reduction.Vars)
 	}
-	n = n.Map(func(x *term.Term) *term.Term { return z.evened(x, inner) })
+	n = n.Map(func(x *term.Term) *term.Term { return z.rectangular(x, inner) })
 	if n.Op != term.Reduce || n.Kind != term.Real || !n.Reduction.Kind.Is(reduction.Guarded) || n.Reduction.Scan() != nil || n.Reduction.Chain() != nil {
 		return n
 	}
