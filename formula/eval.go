@@ -9,7 +9,6 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/rng"
 )
 
 // frame is the environment of a running closure: the values of index variables, and the tensors.
@@ -419,9 +418,7 @@ func (c *code) real(n *term.Term) func(*frame) float64 {
 func (c *code) apply(n *term.Term) func(*frame) float64 {
 	if draw := n.Func.Draw; draw != nil {
 		seed, stream, number := c.integer(n.Args[0]), c.integer(n.Args[1]), c.integer(n.Args[2])
-		return func(fr *frame) float64 {
-			return draw(rng.New(uint64(seed(fr)), uint64(stream(fr))), uint64(number(fr)))
-		}
+		return func(fr *frame) float64 { return draw(seed(fr), stream(fr), number(fr)) }
 	}
 	f, args := n.Func.Real, c.reals(n.Args)
 	switch len(args) {

@@ -10,7 +10,6 @@ import (
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/rng"
 )
 
 // call evaluates a call of a function of the formula, of the function that the value of an enum attribute
@@ -207,7 +206,7 @@ func applied(f *term.Function, x []*term.Term) *term.Term {
 		}
 		switch {
 		case f.Draw != nil:
-			return term.RealNumber(f.Draw(rng.New(uint64(whole[0]), uint64(whole[1])), uint64(whole[2])))
+			return term.RealNumber(f.Draw(whole[0], whole[1], whole[2]))
 		case k == term.Integer && f.Keep != nil:
 			return term.Number(f.Keep(whole...))
 		case k == term.Integer:

@@ -38,7 +38,7 @@ type Function struct {
 	// integers have a real result.
 	Keep func(x ...int) int
 	// Draw computes a Random function, which has no Real: float64 cannot represent all seeds.
-	Draw func(source rng.Source, number uint64) float64
+	Draw func(seed, stream, number int) float64
 }
 
 // Class is a set of properties of functions.
@@ -80,6 +80,13 @@ func (f *Function) Usage() string { return f.Name + "(" + f.Params + ")" }
 // of adapts a function of one number to the type of Function.Real.
 func of(f func(float64) float64) func(...float64) float64 {
 	return func(x ...float64) float64 { return f(x[0]) }
+}
+
+// drawing adapts a distribution of package rng to the type of Function.Draw.
+func drawing(f func(rng.Source, uint64) float64) func(seed, stream, number int) float64 {
+	return func(seed, stream, number int) float64 {
+		return f(rng.New(uint64(seed), uint64(stream)), uint64(number))
+	}
 }
 
 // slope adapts the derivative of a function y = f(x) of one number to the type of Function.Derivative.
@@ -219,8 +226,8 @@ var table = []*Function{
 	{Name: "min", Params: "x, y, ...", Args: 2, Result: Real, Is: Extreme | Exact, Binary: simd.Min,
 		Real: func(x ...float64) float64 { return min(x[0], x[1]) }, Keep: func(x ...int) int { return min(x[0], x[1]) }},
 	{Name: "quotient", Params: "x, y", Args: 2, Result: Integer, Integers: Truncate},
-	{Name: "uniform", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random, Draw: rng.Source.Uniform},
-	{Name: "normal", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random, Draw: rng.Source.Normal},
+	{Name: "uniform", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random, Draw: drawing(rng.Source.Uniform)},
+	{Name: "normal", Params: "seed, stream, number", Args: 3, Result: Real, Is: Random, Draw: drawing(rng.Source.Normal)},
 }
 
 // IsBinade reports whether n is a power of 2 that function binade computes: it is finite and not 0.
@@ -235,7 +242,6 @@ func Converting(to dtype.Type, k Kind, real func(float64) float64, whole func(fl
 		Derivative: slope(func(_, _ *Term) *Term { return Number(1) })}
 }
 
-// source returns the random number generator of seed x[0] and stream x[1].
 func sigmoid(x float64) float64 {
 	if x < 0 {
 		e := math.Exp(x)

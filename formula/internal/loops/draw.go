@@ -9,7 +9,6 @@ import (
 	"github.com/opgen/opgen/formula/term"
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/internal/base/simd/approx"
-	"github.com/opgen/opgen/runtime/rng"
 )
 
 // drawing holds a random generator and its buffers.
@@ -93,15 +92,14 @@ type draw[T simd.Float] struct {
 
 func (o *draw[T]) exec(s *state[T], in *instruction[T], n int) {
 	z, normal := s.regs[in.def][:n], o.of.Func == term.Normal
-	seed, stream, at := uint64(o.seed(s)), uint64(o.stream(s)), uint64(o.counters.at(s))
+	seed, stream, at := o.seed(s), o.stream(s), o.counters.at(s)
 	if o.counters.step == 1 {
-		narrowed(z, s.drawing.draw(n, seed, stream, at, normal))
+		narrowed(z, s.drawing.draw(n, uint64(seed), uint64(stream), uint64(at), normal))
 		return
 	}
-	source := rng.New(seed, stream)
 	for i := range z {
-		z[i] = T(o.of.Func.Draw(source, at))
-		at += uint64(o.counters.step)
+		z[i] = T(o.of.Func.Draw(seed, stream, at))
+		at += o.counters.step
 	}
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/opgen/opgen/internal/base/simd"
 	"github.com/opgen/opgen/runtime/blas"
 	"github.com/opgen/opgen/runtime/dtype"
-	"github.com/opgen/opgen/runtime/rng"
 	"github.com/opgen/opgen/runtime/shape"
 )
 
@@ -403,9 +402,7 @@ func (c *compiler[T]) real(n *term.Term) func(*state[T]) float64 {
 func (c *compiler[T]) apply(n *term.Term) func(*state[T]) float64 {
 	if draw := n.Func.Draw; draw != nil {
 		seed, stream, number := c.integer(n.Args[0]), c.integer(n.Args[1]), c.integer(n.Args[2])
-		return func(s *state[T]) float64 {
-			return draw(rng.New(uint64(seed(s)), uint64(stream(s))), uint64(number(s)))
-		}
+		return func(s *state[T]) float64 { return draw(seed(s), stream(s), number(s)) }
 	}
 	f := n.Func.Real
 	args := make([]func(*state[T]) float64, len(n.Args))
