@@ -196,27 +196,45 @@ func (f *formula) rightSide(s *expr.Statement, targets []*tensor, fr *frame) *ex
 		if err := t.takes(s.X, v); err != nil {
 			return err
 		}
-		switch {
-		case t.slot != nil && (t.slot.Role != "saved" || t.slot.Type != "i64"): // others may hold a place otherwise
+		if t.slot != nil && (t.slot.Role != "saved" || t.slot.Type != "i64") { // a place may wrap in narrower types
 			continue
-		case t.slot != nil:
-		case t.given():
+		}
+		places := f.places(s, i, fr)
+		if t.given() {
 			t.kinds |= v.kinds & kElement
 			t.int = nil
+			// A line between two definitions that reads t is an error in a use in which only the second one counts.
+			if t.within != nil && (places == nil || !f.sameRange(t.within, places)) {
+				t.within = nil
+			}
 			continue
-		default:
+		}
+		if t.slot == nil {
 			t.kinds, t.int = v.kinds&kElement, v.int
 		}
-		r, ok := s.X.(*expr.Reduce)
-		switch {
-		case !ok:
-		case r.Kind.Is(reduction.Order) && len(targets) == 1:
-			t.within = f.placeIn(r, fr)
-		case r.Kind.Is(reduction.Argument) && len(r.Binders) == len(targets):
-			t.within = f.placeOf(r, i, fr)
+		if places != nil {
+			t.within = places
 		}
 	}
 	return nil
+}
+
+// places returns the range of the elements that a statement gives its target number i, if they are places of
+// an order or of an extreme, and nil otherwise.
+func (f *formula) places(s *expr.Statement, i int, fr *frame) *extent {
+	r, ok := s.X.(*expr.Reduce)
+	switch {
+	case ok && r.Kind.Is(reduction.Order) && len(s.Targets) == 1:
+		return f.placeIn(r, fr)
+	case ok && r.Kind.Is(reduction.Argument) && len(r.Binders) == len(s.Targets):
+		return f.placeOf(r, i, fr)
+	}
+	return nil
+}
+
+// sameRange reports whether two ranges have the same ends.
+func (f *formula) sameRange(x, y *extent) bool {
+	return x.run == y.run && slices.EqualFunc(x.los, y.los, f.same) && slices.EqualFunc(x.his, y.his, f.same)
 }
 
 // placeOf returns the range of result i of an argmax or argmin, which is that of the reduced index. It
