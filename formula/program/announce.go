@@ -11,6 +11,9 @@ import (
 
 // statements lowers statements of a formula. On an error, it also returns the statement that has the error.
 func (b *builder) statements(f *expr.Formula, statements []*expr.Statement) (*expr.Statement, error) {
+	if s, err := b.alternatives(statements); err != nil {
+		return s, err
+	}
 	own := &expr.Formula{Functions: f.Functions, Statements: statements}
 	groups := own.Recurrences()
 	for i := 0; i < len(statements); {

@@ -18,7 +18,7 @@ func (b *builder) bindTensors(a *application) error {
 		if err != nil {
 			return err
 		}
-		sl := &Slot{Name: s.Name, Shape: s.Shape, elements: elements}
+		sl := &Slot{Name: s.Name, Shape: s.Shape, Output: s.Role == task.RoleOutput, elements: elements}
 		b.slots[s.Name] = sl
 		id, ok := a.tensors[s.Name]
 		if !ok {

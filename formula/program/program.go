@@ -198,11 +198,7 @@ func build(u *Use) (*builder, error) {
 	if u.Derived {
 		statements = withoutGradients(f)
 	}
-	s, err := b.alternatives(statements)
-	if err == nil {
-		s, err = b.statements(f, statements)
-	}
-	if err != nil {
+	if s, err := b.statements(f, statements); err != nil {
 		line, _, _ := strings.Cut(text[s.Pos:], "\n")
 		return nil, fmt.Errorf("%s: %w", begin(line), err)
 	}

@@ -73,7 +73,7 @@ type Slot struct {
 	Type        string // an element type or a dtype variable, which lists without tensors have, too
 	Variadic    bool
 	Trainable   bool
-	Output      bool
+	Output      bool // an output, which each use defines if it is there
 	Tensors     []Operand
 
 	elements []shapeElement
