@@ -17,7 +17,7 @@ whole=$2.cc
 			n = split(text, kernels, /__global__/)
 			for (i = 2; i <= n; i++) {
 				gsub(/__launch_bounds__ *\([^()]*\)/, "", kernels[i])
-				sub(/ *\(.*/, "", kernels[i])
+				if (!sub(/ *\(.*/, "", kernels[i])) continue
 				sub(/.*[ *]/, "", kernels[i])
 				print "CUEMU_KERNEL(" kernels[i] ")"
 			}
