@@ -121,9 +121,6 @@ func plain(n expr.Node) (text string, level int) {
 	case *expr.Lit:
 		return literal(n.Value), closed
 	case *expr.Ident:
-		if n.Name == "inf" {
-			return `\infty`, closed
-		}
 		return name(n.Name), closed
 	case *expr.Select:
 		return node(n.X, closed) + `.` + name(n.Field), closed
@@ -348,6 +345,8 @@ func name(s string) string {
 	marks := s[len(bare):]
 	letter := strings.TrimRight(bare, "0123456789")
 	switch number := bare[len(letter):]; {
+	case s == "inf":
+		return `\infty`
 	case len(letter) != 1:
 		return `\mathrm{` + escape(bare) + `}` + marks
 	case number != "":
