@@ -455,11 +455,13 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 		want(3)
 		src := rng.New(uint64(args[0].integer()), uint64(args[1].integer()))
 		at := uint64(args[2].integer())
-		v := src.Uniform(at)
-		if n.Func == "normal" {
-			v = src.Normal(at)
+		if n.Func == "uniform" {
+			v := src.Uniform(at)
+			return realValue(number{v: v, err: 1 + math.Abs(v)})
 		}
-		return realValue(number{v: v, err: 1 + math.Abs(v)})
+		// Box-Muller: the cosine of an angle up to 2 * pi, whose rounding error of 4 units counts radius times.
+		v, radius := src.Normal(at), math.Sqrt(-2*math.Log(1-src.Uniform(at)))
+		return realValue(number{v: v, err: 1 + math.Abs(v) + 4*radius})
 	}
 	fail("there is no function %s", n.Func)
 	return value{}
