@@ -10,9 +10,9 @@ import (
 // rectangular makes the iteration spaces of reductions rectangular (loop rectangularization): a range that
 // grows or shrinks with an index of the results, as in a triangle of pairs, becomes a constant one with a
 // guard. Strips can then run over the reduced index. It does so where they cannot run over the last index of
-// the results, where this one is short, and where the reduction goes over several indices, so that its sum may
-// be taken apart. around are the indices around the value. A range that is a small part of the constant one
-// stays. So do the range of a scan, and that of a reduction with a long function of indices.
+// the results, where this one is short, and where the reduction goes over several indices, so that its sum
+// may be taken apart. around are the indices around the value. A range that is a small part of the constant
+// one stays. So do the range of a scan, and that of a reduction with a long function of indices.
 func (z *normalizer) rectangular(n *term.Term, around []*term.Variable) *term.Term {
 	if !n.Reduces() {
 		return n
