@@ -203,7 +203,7 @@ func (f *formula) rightSide(s *expr.Statement, targets []*tensor, fr *frame) *ex
 		if t.given() {
 			t.kinds |= v.kinds & kElement
 			t.int = nil
-			// A line between two definitions that reads t is an error in a use in which only the second counts.
+			// A line between two definitions that reads t is an error where only the second one counts.
 			if t.within != nil && (places == nil || !f.sameRange(t.within, places)) {
 				t.within = nil
 			}

@@ -459,7 +459,7 @@ func (e *evaluation) builtin(n *expr.Call, args []value, s *scope) value {
 			v := src.Uniform(at)
 			return realValue(number{v: v, err: 1 + math.Abs(v)})
 		}
-		// Box-Muller: the cosine of an angle up to 2 * pi, whose rounding error of 4 units counts radius times.
+		// Box-Muller: the angle is up to 2 * pi. Its rounding error of 4 units counts radius times.
 		v, radius := src.Normal(at), math.Sqrt(-2*math.Log(1-src.Uniform(at)))
 		return realValue(number{v: v, err: 1 + math.Abs(v) + 4*radius})
 	}
