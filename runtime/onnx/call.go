@@ -164,10 +164,12 @@ func (b *builder) compute(l *later) error {
 
 // mapped inserts the operator of the catalogue that a node is mapped to.
 func (b *builder) mapped(c *call) ([]*value, error) {
-	if outs, _, err := b.defined(c, true); err != nil {
-		return nil, c.refused("nodes of others compute it", err)
-	} else if outs != nil {
-		return outs, nil
+	if !b.entries {
+		if outs, _, err := b.defined(c, true); err != nil {
+			return nil, c.refused("nodes of others compute it", err)
+		} else if outs != nil {
+			return outs, nil
+		}
 	}
 	var reasons []string
 	mapped := false

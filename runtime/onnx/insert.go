@@ -307,6 +307,7 @@ type builder struct {
 	depth     int
 	expanded  int    // nodes of functions and branches
 	wanted    *value // what a graph of constants computes
+	entries   bool   // whether no definition is tried in front of the entries of a catalogue
 	origins   map[*graph.Node]Origin
 	// initializers holds the names of the tensors of the file.
 	initializers map[string]bool
