@@ -25,7 +25,7 @@ import (
 // loopKernel computes a task by loops that are compiled from the operator's formula.
 type loopKernel struct {
 	signature *task.Signature
-	uses      *uses
+	uses      *uses // nil if the kernel is never bound
 }
 
 // use is the compiled code of one instantiation of an operator.
@@ -38,14 +38,21 @@ type use struct {
 	notRows   error       // why shares cannot run single rows
 }
 
-// uses caches the compiled code of a task, by key.
+// uses caches the compiled code of all tasks that are registered at once. It forgets what was not bound for long: when recent is full, it becomes
+// older, and the older ones are dropped.
 type uses struct {
-	mu   sync.Mutex
-	code map[string]*use
+	mu            sync.Mutex
+	recent, older map[useKey]*use
 }
 
-// mostUses is the capacity of the cache. A further entry clears it.
-const mostUses = 1024
+// useKey is a task and all that its compiled code depends on.
+type useKey struct {
+	signature *task.Signature
+	use       string
+}
+
+// mostUses is how many uses are recent. Training a large network takes some hundred.
+const mostUses = 128
 
 func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	if err := complete(k.signature, a); err != nil {
@@ -63,14 +70,12 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 		}
 		l.axes = len(tiles.Rows)
 	}
-	k.uses.mu.Lock()
-	u := k.uses.code[key]
-	k.uses.mu.Unlock()
+	u := k.uses.get(useKey{k.signature, key})
 	if u == nil {
 		if u, err = l.use(); err != nil {
 			return nil, err
 		}
-		k.uses.put(key, u)
+		k.uses.put(useKey{k.signature, key}, u)
 	} else if u.code != nil { // the interpreter needs no layout
 		l.program, l.between = u.program, u.between
 		l.place(maps.Clone(u.gradients))
@@ -84,13 +89,34 @@ func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	return l.bodies(u.code), nil
 }
 
-func (u *uses) put(key string, x *use) {
+// get returns the code of a use, or nil.
+func (u *uses) get(key useKey) *use {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.code == nil || len(u.code) >= mostUses {
-		u.code = map[string]*use{}
+	if x := u.recent[key]; x != nil {
+		return x
 	}
-	u.code[key] = x
+	x := u.older[key]
+	if x != nil {
+		u.add(key, x)
+	}
+	return x
+}
+
+func (u *uses) put(key useKey, x *use) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.add(key, x)
+}
+
+func (u *uses) add(key useKey, x *use) {
+	if len(u.recent) >= mostUses {
+		u.older, u.recent = u.recent, nil
+	}
+	if u.recent == nil {
+		u.recent = map[useKey]*use{}
+	}
+	u.recent[key] = x
 }
 
 // key encodes all that compiled code depends on: attributes, seed, types, shapes, the lengths of passed

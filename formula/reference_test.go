@@ -39,7 +39,7 @@ func kernelOf(t *testing.T, text string, loops bool) *boundKernel {
 	o.Signatures = []*task.Signature{s}
 	k := &boundKernel{t, loopKernel{s, &uses{}}, r, at}
 	k.run()
-	for _, u := range k.uses.code {
+	for _, u := range k.uses.recent {
 		if u.code != nil != loops {
 			t.Fatalf("%s: want loops: %v, got %v", text, loops, u.why)
 		}
