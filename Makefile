@@ -19,12 +19,13 @@ run: generate
 run-mpi: generate
 	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/mpi run
 
-# mpi tests ranks of MPI, with MPICH and with Open MPI, which it installs from Debian if it may: random programs, and the losses of both examples on 1
-# to 4 ranks, bit for bit. It takes a minute. mpi-faults kills and stops ranks, and fills a small disk, at FAULTS random moments each: the job ends within
+# mpi tests ranks of MPI, with MPICH and with Open MPI, which it installs from Debian if it may: random programs, and the losses of both examples on
+# EXAMPLES_ON ranks, bit for bit. It takes some minutes. mpi-faults kills and stops ranks, and fills a small disk, at FAULTS random moments each: the job ends within
 # 10 s. It also slows ranks, which changes no bit. The disk takes root.
 FAULTS ?= 5
+EXAMPLES_ON ?= 1 2 3 4
 mpi:
-	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/mpi test
+	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) RANKS="$(EXAMPLES_ON)" .ci/mpi test
 mpi-faults:
 	@GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) FAULTS=$(FAULTS) .ci/mpi faults
 
@@ -110,8 +111,9 @@ bench-peers:
 	$(GO) run ./test/benchpeers -threads $(THREADS) $(if $(ROWS),-only '$(ROWS)',-write docs)
 
 # FUZZ is how many rounds each fuzz target runs; a round takes about ten seconds. A round is a number of executions and not a time,
-# because go test may fail a target whose time is up (golang.org/issue/75804).
+# because go test may fail a target whose time is up (golang.org/issue/75804). PART divides it, for slow machines.
 FUZZ ?= 3
+PART ?= 1
 #
 # Each package with targets is compiled once, for all of its targets. Then each target runs on one processor, as many side by side as there are
 # processors. Without a limit of its own, shrinking one interesting input may take all the executions; a limit in seconds starts the process
@@ -132,7 +134,7 @@ fuzz: $(fuzzers)
 # fuzz@TARGET,FOLDER,EXECUTIONS runs a target of fuzz. Inputs that lead to new code are kept where the go command keeps them.
 .PHONY: $(addprefix fuzz@,$(fuzzing))
 $(addprefix fuzz@,$(fuzzing)): fuzz@%:
-	cd $(call part,2,$*) && $(CURDIR)/bin/fuzz/$(call part,2,$*).test -test.run '^$$' -test.fuzz '^$(call part,1,$*)$$' -test.fuzztime $$(($(call part,3,$*) * $(FUZZ)))x \
+	cd $(call part,2,$*) && $(CURDIR)/bin/fuzz/$(call part,2,$*).test -test.run '^$$' -test.fuzz '^$(call part,1,$*)$$' -test.fuzztime $$(($(call part,3,$*) * $(FUZZ) / $(PART) + 1))x \
 		-test.fuzzminimizetime 20x -test.parallel 1 -test.timeout 0 -test.paniconexit0 -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/$$($(GO) list .)"
 
 .PHONY: $(fuzzers)
@@ -350,8 +352,9 @@ judge:
 	$(GO) run ./test/judge/graphs -graphs $(NETWORKS) -seed $(SEED)
 
 # mutate-judge builds the judge with each of some 20 faults in the compiler of formulas, and fails if it does not find one within the share of
-# formulas that continuous integration judges. A fault takes some seconds.
+# formulas that continuous integration judges. A fault takes some seconds. With EVERY, it takes only each of so many faults, and CHOSEN says which.
+CHOSEN ?= 0
 mutate-judge:
 	@mkdir -p bin
 	$(GO) build -o bin/judge ./test/judge
-	bin/judge -faults -seed $(SEED)
+	bin/judge -faults -every $(EVERY) -chosen $(CHOSEN) -seed $(SEED)

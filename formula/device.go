@@ -20,7 +20,6 @@ import (
 // types of the specs. A task that the CUDA compiler does not support runs on the host. An operator without a
 // formula is an error.
 func RegisterCUDA(r *task.Registry, operators ...*task.Operator) error {
-	var cache uses
 	return registerFor(r, gpu.CUDA, operators, stored, func(s *task.Signature) binder {
 		k := loopKernel{s, &cache}
 		return deviceKernel{k, folded(s, k)}

@@ -14,7 +14,6 @@ import (
 // Register registers kernels that are compiled from the formulas of operators: vectorized loops, for all
 // element types that the target stores. An operator without a formula is an error.
 func Register(r *task.Registry, target op.Target, operators ...*task.Operator) error {
-	var cache uses
 	return register(r, target, operators, func(s *task.Signature) binder { return loopKernel{s, &cache} })
 }
 

@@ -38,8 +38,7 @@ type use struct {
 	notRows   error       // why shares cannot run single rows
 }
 
-// uses caches the compiled code of all tasks that are registered at once. It forgets what was not bound for long: when recent is full, it becomes
-// older, and the older ones are dropped.
+// uses caches compiled code. It forgets what was not bound for long: when recent is full, it becomes older, and the older ones are dropped.
 type uses struct {
 	mu            sync.Mutex
 	recent, older map[useKey]*use
@@ -52,7 +51,10 @@ type useKey struct {
 }
 
 // mostUses is how many uses are recent. Training a large network takes some hundred.
-const mostUses = 128
+const mostUses = 512
+
+// cache has the compiled code of all tasks that are registered.
+var cache uses
 
 func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	if err := complete(k.signature, a); err != nil {

@@ -24,7 +24,7 @@ import (
 )
 
 // interrupts is how many times TestInterrupt interrupts a training.
-var interrupts = flag.Int("interrupts", 4, "how many times to interrupt a training")
+var interrupts = flag.Int("interrupts", 2, "how many times to interrupt a training")
 
 var program = interrupt.Program{
 	Variable: "OPGEN_TEST_CHARLM",

@@ -54,9 +54,9 @@ var faults = []fault{
 // shareOfCI is how many formulas continuous integration judges.
 const shareOfCI = 2000
 
-// findFaults builds a judge with each fault whose name begins with a text, and reports which of them it finds
-// within CI's share of formulas. Each processor builds and searches.
-func findFaults(seed uint64, only string, w io.Writer) error {
+// findFaults builds a judge with each fault whose name begins with a text and whose number leaves a rest when it is divided by every, and reports which
+// of them it finds within CI's share of formulas. Each processor builds and searches.
+func findFaults(seed uint64, only string, every, rest uint, w io.Writer) error {
 	dir, err := os.MkdirTemp("", "judge")
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ func findFaults(seed uint64, only string, w io.Writer) error {
 	}
 	chosen := 0
 	for i, f := range faults {
-		if strings.HasPrefix(f.name, only) {
+		if strings.HasPrefix(f.name, only) && uint(i)%every == rest%every {
 			next <- i
 			chosen++
 		}

@@ -39,7 +39,13 @@ func main() {
 	show := flag.Bool("show", false, "print the spec of formula number -from, and judge it")
 	corpus := flag.String("corpus", "", "judge the examples of the specs in this folder, rather than random formulas")
 	seeded := flag.Bool("faults", false, "build the judge with each of some faults in the compiler, and fail if it does not find one within CI's share")
+	every := flag.Uint("every", 1, "build the judge only with each fault whose number leaves the rest -chosen when it is divided by this")
+	chosen := flag.Uint("chosen", 0, "which faults are taken with -every; any number, whose rest counts")
 	flag.Parse()
+	if *every == 0 {
+		fmt.Fprintln(os.Stderr, "judge: -every: want at least 1, got 0")
+		os.Exit(2)
+	}
 	if names := randomformula.Kinds(); *kind != "" && *kind != "all" && !slices.Contains(names, *kind) {
 		fmt.Fprintf(os.Stderr, "judge: there is no kind %q: want all, or one of %s\n", *kind, strings.Join(names, ", "))
 		os.Exit(2)
@@ -57,7 +63,7 @@ func main() {
 			os.Exit(1)
 		}
 	case *seeded:
-		if err := findFaults(*seed, *only, os.Stdout); err != nil {
+		if err := findFaults(*seed, *only, *every, *chosen, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, "judge:", err)
 			os.Exit(1)
 		}
