@@ -38,7 +38,7 @@ var longTargets = map[string]string{
 var (
 	phony    = regexp.MustCompile(`(?m)^\.PHONY: ([a-z][a-z0-9 -]*)$`)
 	makeLine = regexp.MustCompile(`\bmake ([a-z][a-z0-9-]*)`)
-	ciStep   = regexp.MustCompile(`(?m)^step make ([a-z0-9-]+)`)
+	ciStep   = regexp.MustCompile(`(?m)^(?:of \d+ && )?step make ([a-z0-9-]+)`)
 )
 
 // TestTargets checks that each target of the Makefile, and each one that a page names in a block of commands,

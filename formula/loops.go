@@ -38,7 +38,8 @@ type use struct {
 	notRows   error       // why shares cannot run single rows
 }
 
-// uses caches compiled code. It forgets what was not bound for long: when recent is full, it becomes older, and the older ones are dropped.
+// uses caches compiled code. It forgets what was not bound for long: when recent is full, it becomes older,
+// and the older ones are dropped.
 type uses struct {
 	mu            sync.Mutex
 	recent, older map[useKey]*use

@@ -7,7 +7,8 @@ import (
 	"github.com/opgen/opgen/runtime/task"
 )
 
-// TestUses binds more uses than the cache holds. It keeps those that are bound again and again, separates tasks, and stays small.
+// TestUses binds more uses than the cache holds. It keeps those that are bound again and again, separates
+// tasks, and stays small.
 func TestUses(t *testing.T) {
 	var cache uses
 	a, b := &task.Signature{Task: "a"}, &task.Signature{Task: "b"}

@@ -51,11 +51,12 @@ var faults = []fault{
 	{"long strips lose their last element", "formula/internal/loops/column.go", "u.column(s, min(stripLength, b-i))", "u.column(s, min(stripLength-1, b-i))"},
 }
 
-// shareOfCI is how many formulas continuous integration judges.
+// shareOfCI is how many formulas continuous integration judges where it has the time.
 const shareOfCI = 2000
 
-// findFaults builds a judge with each fault whose name begins with a text and whose number leaves a rest when it is divided by every, and reports which
-// of them it finds within CI's share of formulas. Each processor builds and searches.
+// findFaults builds a judge with each fault whose name begins with a text and whose number leaves a rest when
+// it is divided by every. It reports which of them it finds within CI's share of formulas. Each processor
+// builds and searches.
 func findFaults(seed uint64, only string, every, rest uint, w io.Writer) error {
 	dir, err := os.MkdirTemp("", "judge")
 	if err != nil {

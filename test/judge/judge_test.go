@@ -297,7 +297,7 @@ func TestFaults(t *testing.T) {
 		t.Errorf("want 20 faults at least, got %d", len(faults))
 	}
 	ci, err := os.ReadFile("../../.ci/run")
-	if want := fmt.Sprintf("make judge FORMULAS=%d ", shareOfCI); err != nil || !strings.Contains(string(ci), want) {
+	if want := fmt.Sprintf("make judge FORMULAS=$(sample %d) ", shareOfCI); err != nil || !strings.Contains(string(ci), want) {
 		t.Errorf("want %q in .ci/run: %v", want, err)
 	}
 	for _, f := range faults {
