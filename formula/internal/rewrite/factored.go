@@ -10,7 +10,7 @@ import (
 // factored takes a sum of products over several indices apart, if a sum over one of them takes less time by
 // itself: in sum(i, j: x[b, i] * w[i, j] * z[b, j]), the sum of w[i, j] * z[b, j] over j is a product of
 // matrices, and sum(i, j: x[b, i] * z[a, j]) goes over j once for each a. A temporary holds the inner sums,
-// if it is no larger than a tensor that the sum reads. A guard that does not use the index stays outside.
+// unless it is large, and larger than all tensors that the sum reads. A guard that does not use the index stays outside.
 // factored returns n if no part takes less time.
 func (z *normalizer) factored(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	r := n.Reduction
@@ -22,7 +22,7 @@ func (z *normalizer) factored(n *term.Term, around []*term.Variable, lenient boo
 	if !known || total < leastProducts || len(factors) < 2 {
 		return n
 	}
-	largest := 0
+	largest := mostHeld
 	Reads(r.Body, func(x *term.Read) { largest = max(largest, Elements(z.p.Tensors[x.Tensor])) })
 	var best *term.Term // the sum over the index by itself
 	var over *term.Variable

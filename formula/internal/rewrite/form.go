@@ -207,6 +207,22 @@ func settled(n *term.Term) *term.Term {
 			return term.Number(f.Base)
 		}
 	}
+	if m.Op == term.Quotient || m.Op == term.Modulo { // (i + 32) % 64 for an i below 32, as ranges that are divided have
+		d, known := m.Args[1].Known()
+		if known && d > 0 && ofIndices(m.Args[0]) {
+			b := Linear(m.Args[0]).Bounds()
+			if q := floor(b.Lo, d); q == floor(b.Hi, d) && m.Op == term.Quotient {
+				return term.Number(q)
+			} else if q == floor(b.Hi, d) {
+				m = shiftedBy(m.Args[0], -q*d)
+			}
+		}
+	}
+	if x, at, moved := shifted(m); moved && ofIndices(m) {
+		if y, more, twice := shifted(x); twice {
+			return shiftedBy(y, at+more)
+		}
+	}
 	if m.Op == term.Reduce && m.Reduction.Guard != nil {
 		if holds, known := m.Reduction.Guard.Truth(); known && !holds && !m.Reduction.IsOrder() {
 			return nothing(m)
@@ -232,6 +248,29 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	return m
+}
+
+// shifted takes n, which is x + at, at + x or x - -at, apart. moved is false for other terms.
+func shifted(n *term.Term) (x *term.Term, at int, moved bool) {
+	if n.Op != term.Add && n.Op != term.Subtract || n.Kind != term.Integer {
+		return nil, 0, false
+	}
+	if at, moved = n.Args[0].Known(); moved && n.Op == term.Add {
+		return n.Args[1], at, true
+	}
+	at, moved = n.Args[1].Known()
+	if n.Op == term.Subtract {
+		at = -at
+	}
+	return n.Args[0], at, moved
+}
+
+// shiftedBy returns x + at.
+func shiftedBy(x *term.Term, at int) *term.Term {
+	if at == 0 {
+		return x
+	}
+	return term.Arithmetic(term.Add, x, term.Number(at))
 }
 
 // outside reports whether an access lies outside of its tensor for all values of the indices.

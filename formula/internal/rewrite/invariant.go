@@ -47,6 +47,26 @@ func (z *normalizer) hoisted(s *Statement) *Statement {
 	return &out
 }
 
+// hoistedBody hoists expensive functions out of the body of a reduction: those that use few of its indices and
+// of vars, which include the indices around it. A temporary holds their results, if it is no larger than a
+// tensor that the reduction reads.
+func (z *normalizer) hoistedBody(r *term.Reduction, vars []*term.Variable, lenient bool) *term.Term {
+	if z.whole || z.ordered || r.Body.Kind != term.Real || r.Chain() != nil || !long(r.Body) {
+		return r.Body
+	}
+	total, known := knownBox(vars)
+	if !known || total == 0 {
+		return r.Body
+	}
+	most := mostFixed
+	Reads(r.Body, func(x *term.Read) { most = max(most, Elements(z.p.Tensors[x.Tensor])) })
+	h := &hoister{normalizer: z, s: &Statement{Vars: vars}, pays: func(used []*term.Variable) bool {
+		size := Box(used)
+		return size <= most && size*leastSaved <= total && total-size >= leastHoisted
+	}}
+	return h.value(r.Body, lenient)
+}
+
 // final reports whether the loops of s may be permuted: no other statement reads the result of s, no
 // statement writes what s reads, and no other code relies on the order.
 func (z *normalizer) final(s *Statement) bool {
@@ -63,9 +83,10 @@ func (z *normalizer) final(s *Statement) bool {
 type hoister struct {
 	*normalizer
 	s     *Statement
-	free  bool             // whether the loops may be permuted
-	exact bool             // whether the functions are part of a float64 value that depends on integers only
-	first []*term.Variable // the new outermost loops; nil if the order is unchanged
+	free  bool                             // whether the loops may be permuted
+	exact bool                             // whether the functions are part of a float64 value that depends on integers only
+	first []*term.Variable                 // the new outermost loops; nil if the order is unchanged
+	pays  func(vars []*term.Variable) bool // of reductions: whether hoisting a function of vars pays
 }
 
 // value replaces the expensive functions in a value by loads of temporaries.
@@ -99,6 +120,9 @@ func (h *hoister) parts(n *term.Term, lenient bool) *term.Term {
 // otherwise it is computed once per strip anyway. The other indices of vars become the outermost loops, which
 // both statements then share, so that shares of them run in parallel.
 func (h *hoister) worth(vars []*term.Variable) bool {
+	if h.pays != nil {
+		return h.pays(vars)
+	}
 	last := h.s.Vars[len(h.s.Vars)-1]
 	if !h.free || !slices.Contains(vars, last) || Box(h.s.Vars)-Box(vars) < leastHoisted || len(vars) < 2 {
 		return false

@@ -137,7 +137,7 @@ func (z *normalizer) read(s *program.Statement) *Statement {
 	for _, x := range s.Left.Idx {
 		left.Idx = append(left.Idx, z.inlined(x))
 	}
-	return &Statement{Target: s.Target, Left: &left, Vars: s.Vars, Value: z.inlined(s.Value), Add: s.Add, Guard: z.inlined(s.Guard)}
+	return &Statement{Target: s.Target, Left: &left, Vars: s.Vars, Value: integral(z.inlined(s.Value)), Add: s.Add, Guard: integral(z.inlined(s.Guard))}
 }
 
 // fromZero makes all ranges of a statement's indices begin at 0. Ranges that depend on other indices become

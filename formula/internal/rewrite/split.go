@@ -246,7 +246,8 @@ func ends(at []int, n, most int) []int {
 	return at
 }
 
-// changes returns the values of index v at which a comparison or an extreme x changes, if it uses v alone.
+// changes returns the values of index v at which a comparison or an extreme x changes, if it says the same for
+// all values of other indices, as in 32*i + j < 32 for a j below 32.
 func changes(x *term.Term, v *term.Variable) []int {
 	// An extreme is an end of a window, or a subscript that is kept within its tensor.
 	extreme := x.Op == term.Apply && x.Kind == term.Integer && x.Func.Has(term.Extreme)
@@ -255,22 +256,52 @@ func changes(x *term.Term, v *term.Variable) []int {
 		return nil
 	}
 	f := differenceOf(x.Args[0], x.Args[1])
-	if !f.alone(v) {
+	if len(f.Rest) > 0 || f.Factor(v) == 0 {
 		return nil
 	}
-	zero := -f.Base * f.Vars[0].Factor // both sides are equal here
-	switch {
-	case extreme:
-		if Extent(v) < Shortest {
+	if extreme {
+		if Extent(v) < Shortest || !f.alone(v) {
 			return nil
 		}
-		return []int{zero}
-	case x.Op == term.Equal || x.Op == term.Unequal:
-		return []int{zero, zero + 1}
-	case (x.Op == term.Less) == (f.Vars[0].Factor > 0):
-		return []int{zero}
+		return []int{-f.Base * f.Vars[0].Factor} // both sides are equal here
 	}
-	return []int{zero + 1}
+	rest := f.Plus(Form{Vars: []Multiple{{v, f.Factor(v)}}}, -1).Bounds()
+	if !rest.Known {
+		return nil
+	}
+	at := changesAt(x.Op, f.Factor(v), rest.Lo)
+	if !slices.Equal(at, changesAt(x.Op, f.Factor(v), rest.Hi)) {
+		return nil
+	}
+	return at
+}
+
+// changesAt returns the values of index v at which the comparison of factor * v + base with 0 changes.
+func changesAt(op term.Op, factor, base int) []int {
+	up := factor > 0
+	if !up {
+		factor, base = -factor, -base
+	}
+	// Both sides are equal at -base / factor: below is the greatest integer up to it, above the least one from it.
+	below, above := floor(-base, factor), -floor(base, factor)
+	switch {
+	case op == term.Equal || op == term.Unequal:
+		if below != above {
+			return nil
+		}
+		return []int{below, below + 1}
+	case (op == term.Less) == up:
+		return []int{above}
+	}
+	return []int{below + 1}
+}
+
+// floor returns the greatest integer up to x / d, for a d above 0.
+func floor(x, d int) int {
+	if x < 0 {
+		return -((d - 1 - x) / d)
+	}
+	return x / d
 }
 
 // unrolled unrolls a short innermost loop with negative strides, which would make short strips. The

@@ -14,12 +14,20 @@ const leastCut, mostSums = 1 << 16, 64
 // mostParts is the maximum size, in terms, of a value that is inlined.
 const mostParts = 16
 
+// mostIntegral bounds the integers that are compared as integers with real numbers: float64, and int on all
+// processors, represent them.
+const mostIntegral = 1 << 30
+
 // mostRanges is the maximum number of indices on whose ranges a range depends. Beyond it, the interval is
 // unknown.
 const mostRanges = 64
 
 // mostFixed is the maximum number of elements of a tensor of constants.
 const mostFixed = 4096
+
+// mostHeld is the maximum number of elements of a temporary of inner sums that is larger than all tensors of a
+// sum.
+const mostHeld = 1 << 22
 
 // leastHoisted is the minimum number of evaluations that hoisting must save.
 const leastHoisted = 64
