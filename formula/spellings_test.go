@@ -82,7 +82,7 @@ var spellings = []struct {
 		"q[n] = sum(k: x[n, k]^2)\ny[n, k] = x[n, k] * rsqrt(max(q[n], 0.000001))",
 		"y[n, k] = x[n, k] / sqrt(max(sum(k': x[n, k'] * x[n, k']), 0.000001))",
 	}},
-	{"attention", [5]int{130, 130, 174, 130, 130}, [5]string{
+	{"attention", [5]int{130, 130, 186, 130, 130}, [5]string{
 		"a[n, n'] = sum(k: x[n, k] * w[n', k])\np[n, n'] = exp(a[n, n'] - logsumexp(n'': a[n, n'']))\ny[n, k] = sum(n': p[n, n'] * x[n', k])",
 		"a[n, n'] = sum(k: x[n, k] * w[n', k])\nm[n] = max(n': a[n, n'])\ne[n, n'] = exp(a[n, n'] - m[n])\ny[n, k] = sum(n': e[n, n'] * x[n', k]) / sum(n': e[n, n'])",
 		"y[n, k] = sum(n': exp(sum(k': x[n, k'] * w[n', k']) - logsumexp(n'': sum(k': x[n, k'] * w[n'', k']))) * x[n', k])",
@@ -229,7 +229,7 @@ var spellings = []struct {
 		"y[n, k] = max(x[n, k], (y[n, k - 1] else -1e30))",
 		"y[n, k] = -min(k' in 0 .. k + 1: -x[n, k'])",
 	}},
-	{"rotary positions", [5]int{130, 200, 180, 280, 240}, [5]string{
+	{"rotary positions", [5]int{130, 300, 300, 650, 500}, [5]string{
 		"y[n, k] = k < K / 2 ? x[n, k] * cos(w[n, k]) - x[n, k + K / 2] * sin(w[n, k]) : x[n, k] * cos(w[n, k - K / 2]) + x[n, k - K / 2] * sin(w[n, k - K / 2])",
 		"y[n, k] = x[n, k] * cos(w[n, k % (K / 2)]) + (k < K / 2 ? -x[n, k + K / 2] : x[n, k - K / 2]) * sin(w[n, k % (K / 2)])",
 		"c[n, k] = cos(w[n, k])\nd[n, k] = sin(w[n, k])\ny[n, k] = k < K / 2 ? x[n, k] * c[n, k] - x[n, k + K / 2] * d[n, k] : x[n, k] * c[n, k - K / 2] + x[n, k - K / 2] * d[n, k - K / 2]",

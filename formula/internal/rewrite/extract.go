@@ -66,7 +66,7 @@ func (z *normalizer) inside(n *term.Term, around []*term.Variable, lenient bool)
 		vars = append(vars, v)
 	}
 	if r.Body != nil {
-		r.Body = z.extracted(z.hoistedBody(&r, vars, lenient || r.Guard != nil), vars, lenient || r.Guard != nil)
+		r.Body = z.extracted(z.hoistedBody(n, around, lenient || r.Guard != nil), vars, lenient || r.Guard != nil)
 	}
 	if r.Guard != nil {
 		r.Guard = z.extracted(r.Guard, vars, lenient)

@@ -48,17 +48,21 @@ func (z *normalizer) hoisted(s *Statement) *Statement {
 }
 
 // hoistedBody hoists expensive functions out of the body of a reduction: those that use few of its indices and
-// of vars, which include the indices around it. A temporary holds their results, if it is no larger than a
-// tensor that the reduction reads.
-func (z *normalizer) hoistedBody(r *term.Reduction, vars []*term.Variable, lenient bool) *term.Term {
+// of those around it that it uses. A temporary holds their results, unless it is large, and larger than all
+// tensors that the reduction reads.
+func (z *normalizer) hoistedBody(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
+	r := n.Reduction
 	if z.whole || z.ordered || r.Body.Kind != term.Real || r.Chain() != nil || !long(r.Body) {
 		return r.Body
 	}
+	vars := slices.DeleteFunc(slices.Concat(around, r.Vars), func(v *term.Variable) bool {
+		return !slices.Contains(r.Vars, v) && !n.Uses(v)
+	})
 	total, known := knownBox(vars)
 	if !known || total == 0 {
 		return r.Body
 	}
-	most := mostFixed
+	most := mostHeld
 	Reads(r.Body, func(x *term.Read) { most = max(most, Elements(z.p.Tensors[x.Tensor])) })
 	h := &hoister{normalizer: z, s: &Statement{Vars: vars}, pays: func(used []*term.Variable) bool {
 		size := Box(used)

@@ -25,8 +25,8 @@ const mostRanges = 64
 // mostFixed is the maximum number of elements of a tensor of constants.
 const mostFixed = 4096
 
-// mostHeld is the maximum number of elements of a temporary of inner sums that is larger than all tensors of a
-// sum.
+// mostHeld is the maximum number of elements of a temporary for a part of a reduction that is larger than all
+// tensors which the reduction reads.
 const mostHeld = 1 << 22
 
 // leastHoisted is the minimum number of evaluations that hoisting must save.
