@@ -87,7 +87,9 @@ func over(t testing.TB, root string, here, there io.ReadWriteCloser) *client {
 		versions: map[string]int32{}, texts: map[string]string{}}
 	c.news = sync.NewCond(&c.mu)
 	go func() { c.served <- Serve(there, "test") }()
-	_, c.conn, c.server = protocol.NewClient(context.Background(), c, jsonrpc2.NewStream(here))
+	c.conn = jsonrpc2.NewConn(jsonrpc2.NewStream(here), jsonrpc2.WithCodec(codec{}))
+	c.conn.Go(protocol.WithClient(context.Background(), c), protocol.Handlers(protocol.ClientHandler(c, jsonrpc2.MethodNotFoundHandler)))
+	c.server = protocol.ServerDispatcher(c.conn)
 	t.Cleanup(func() { c.conn.Close() })
 	return c
 }

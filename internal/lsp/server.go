@@ -7,6 +7,7 @@
 package lsp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +80,7 @@ func (codec) Unmarshal(data []byte, v any) error {
 		*raw = append(jsonrpc2.RawMessage{}, data...)
 		return nil
 	}
-	return protocol.Unmarshal(data, v)
+	return protocol.Unmarshal(bytes.Clone(data), v) // strings in lists of unions are parts of its argument, and the reader reuses data
 }
 
 type server struct {

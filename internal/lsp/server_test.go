@@ -317,6 +317,21 @@ func TestPanic(t *testing.T) {
 	}
 }
 
+// What was decoded stays as it is when the buffer of the message is used for the next one.
+func TestOwnMessages(t *testing.T) {
+	data := []byte(`[{"title":"Replace rol by role","diagnostics":[{"message":"a slot has no key rol"}]}]`)
+	var actions []protocol.CommandOrCodeAction
+	if err := (codec{}).Unmarshal(data, &actions); err != nil {
+		t.Fatal(err)
+	}
+	for i := range data {
+		data[i] = '#'
+	}
+	if a, ok := actions[0].(*protocol.CodeAction); !ok || a.Title != "Replace rol by role" {
+		t.Errorf("got %+v", actions[0])
+	}
+}
+
 func TestFix(t *testing.T) {
 	c := dial(t, files(t, scale))
 	text := strings.Replace(strings.Replace(spec(scale), "* input", "* imput", 1), "output = { role", "output = { rol", 1)
