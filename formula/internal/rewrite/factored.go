@@ -10,8 +10,8 @@ import (
 // factored takes a sum of products over several indices apart, if a sum over one of them takes less time by
 // itself: in sum(i, j: x[b, i] * w[i, j] * z[b, j]), the sum of w[i, j] * z[b, j] over j is a product of
 // matrices, and sum(i, j: x[b, i] * z[a, j]) goes over j once for each a. A temporary holds the inner sums,
-// unless it is large, and larger than all tensors that the sum reads. A guard that does not use the index stays outside.
-// factored returns n if no part takes less time.
+// unless it is large, and larger than all tensors that the sum reads. A guard that does not use the index
+// stays outside. factored returns n if no part takes less time.
 func (z *normalizer) factored(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	r := n.Reduction
 	if z.whole || z.ordered || n.Kind != term.Real || r.Kind != reduction.Sum || len(r.Vars) < 2 || r.Scan() != nil || r.Chain() != nil {

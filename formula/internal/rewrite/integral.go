@@ -6,8 +6,9 @@ import (
 	"github.com/opgen/opgen/formula/term"
 )
 
-// integral replaces comparisons of an integer of indices with a real number, such as d < D / 2, by comparisons
-// of integers that hold for the same values of the indices: d < 3, for a D of 5. Ranges are divided at these.
+// integral replaces comparisons of an integer of indices with a real number, such as d < D / 2, by
+// comparisons of integers that hold for the same values of the indices: d < 3, for a D of 5. Ranges are
+// divided at these.
 func integral(n *term.Term) *term.Term {
 	if n == nil {
 		return nil

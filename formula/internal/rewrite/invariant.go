@@ -47,9 +47,9 @@ func (z *normalizer) hoisted(s *Statement) *Statement {
 	return &out
 }
 
-// hoistedBody hoists expensive functions out of the body of a reduction: those that use few of its indices and
-// of those around it that it uses. A temporary holds their results, unless it is large, and larger than all
-// tensors that the reduction reads.
+// hoistedBody hoists expensive functions out of the body of a reduction: those that use few of its indices
+// and of those around it that it uses. A temporary holds their results, unless it is large, and larger than
+// all tensors that the reduction reads.
 func (z *normalizer) hoistedBody(n *term.Term, around []*term.Variable, lenient bool) *term.Term {
 	r := n.Reduction
 	if z.whole || z.ordered || r.Body.Kind != term.Real || r.Chain() != nil || !long(r.Body) {

@@ -246,8 +246,8 @@ func ends(at []int, n, most int) []int {
 	return at
 }
 
-// changes returns the values of index v at which a comparison or an extreme x changes, if it says the same for
-// all values of other indices, as in 32*i + j < 32 for a j below 32.
+// changes returns the values of index v at which a comparison or an extreme x changes, if it says the same
+// for all values of other indices, as in 32*i + j < 32 for a j below 32.
 func changes(x *term.Term, v *term.Variable) []int {
 	// An extreme is an end of a window, or a subscript that is kept within its tensor.
 	extreme := x.Op == term.Apply && x.Kind == term.Integer && x.Func.Has(term.Extreme)
@@ -282,7 +282,7 @@ func changesAt(op term.Op, factor, base int) []int {
 	if !up {
 		factor, base = -factor, -base
 	}
-	// Both sides are equal at -base / factor: below is the greatest integer up to it, above the least one from it.
+	// Both sides are equal at -base / factor. below is the greatest integer up to it, above the least above.
 	below, above := floor(-base, factor), -floor(base, factor)
 	switch {
 	case op == term.Equal || op == term.Unequal:
