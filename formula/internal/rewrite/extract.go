@@ -161,16 +161,21 @@ func (z *normalizer) knownBy(s *Statement, n *term.Term, end int, lenient bool) 
 	if x == nil {
 		return nil
 	}
+	if z.overwritten(s, end) {
+		return nil
+	}
+	return x
+}
+
+// overwritten reports whether a statement from z.out[end] on writes what statement s writes or reads.
+func (z *normalizer) overwritten(s *Statement, end int) bool {
 	used := map[int]bool{s.Target: true}
 	Reads(s.Value, func(r *term.Read) {
 		for k := range r.Count {
 			used[z.tensors[r.Tensor+k].Memory] = true
 		}
 	})
-	if slices.ContainsFunc(z.out[end:], func(o *Statement) bool { return used[z.tensors[o.Target].Memory] }) {
-		return nil
-	}
-	return x
+	return slices.ContainsFunc(z.out[end:], func(o *Statement) bool { return used[z.tensors[o.Target].Memory] })
 }
 
 // temporary adds a statement that computes n into a new temporary over vars. It returns the load of the

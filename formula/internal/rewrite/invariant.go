@@ -166,7 +166,10 @@ func (h *hoister) before(n *term.Term, vars []*term.Variable, lenient, constant 
 	if h.exact {
 		typ = dtype.F64
 	}
-	for _, s := range slices.Concat(z.constants, z.early) {
+	for i, s := range slices.Concat(z.constants, z.early) {
+		if i >= len(z.constants) && z.overwritten(s, slices.Index(z.out, s)+1) {
+			continue
+		}
 		if x := elementBy(s, n); x != nil && (lenient || !s.Lenient) && z.tensors[s.Target].Type == typ {
 			return x
 		}
