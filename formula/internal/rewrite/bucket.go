@@ -322,6 +322,11 @@ func (z *normalizer) join(statements []*program.Statement, i int) bool {
 	if n != 1 || reader < i || statements[reader].Add || statements[reader].Guard != nil || z.joined[statements[reader]] != nil {
 		return false // the statement is already fused with another one
 	}
+	for k, o := range statements { // which would come before what it adds to
+		if k != i && z.tensors[o.Target].Memory == t.Memory {
+			return false
+		}
+	}
 	early := false // whether the elements are overwritten in between
 	s.Value.Walk(func(m *term.Term) {
 		for k := 0; m.Op == term.Element && k < m.Read.Count; k++ {
