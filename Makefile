@@ -262,7 +262,8 @@ tutorial:
 release:
 	$(GO) run ./internal/release bin/proxy
 
-# cuda tests the CUDA backend on an emulator of the driver, and compiles device code for two architectures. It takes g++ and the CUDA
+# cuda tests the CUDA backend on an emulator of the driver, and compiles device code for two architectures. It keeps what it compiles for the
+# emulator in opgen/emulator of the user's cache folder, for two weeks. It takes g++ and the CUDA
 # toolkit, which it installs from Debian's section non-free if it may. Without them it fails, or a line says what is left out with LEAVE_OUT=1.
 cuda:
 	GO=$(GO) LEAVE_OUT=$(LEAVE_OUT) .ci/cuda

@@ -21,7 +21,7 @@ import (
 // formula is an error.
 func RegisterCUDA(r *task.Registry, operators ...*task.Operator) error {
 	return registerFor(r, gpu.CUDA, operators, stored, func(s *task.Signature) binder {
-		k := loopKernel{s, &cache}
+		k := loopKernel{s, &compiledUses}
 		return deviceKernel{k, folded(s, k)}
 	})
 }

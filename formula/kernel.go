@@ -14,7 +14,7 @@ import (
 // Register registers kernels that are compiled from the formulas of operators: vectorized loops, for all
 // element types that the target stores. An operator without a formula is an error.
 func Register(r *task.Registry, target op.Target, operators ...*task.Operator) error {
-	return register(r, target, operators, func(s *task.Signature) binder { return loopKernel{s, &cache} })
+	return register(r, target, operators, func(s *task.Signature) binder { return loopKernel{s, &compiledUses} })
 }
 
 // RegisterReference registers the float64 interpreter in place of compiled loops. It is slow, and the oracle

@@ -54,8 +54,8 @@ type useKey struct {
 // mostUses is how many uses are recent. Training a large network takes some hundred.
 const mostUses = 512
 
-// cache has the compiled code of all tasks that are registered.
-var cache uses
+// compiledUses has the compiled code of all tasks that are registered.
+var compiledUses uses
 
 func (k loopKernel) bind(a *task.Accessor) ([]op.Body, error) {
 	if err := complete(k.signature, a); err != nil {

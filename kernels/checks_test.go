@@ -78,7 +78,7 @@ func TestEmptyExtents(t *testing.T) {
 
 // The interpreter computes what kernels are compared with, so more elements take long: make property has
 // them.
-var largest = flag.Int("largest", 250, "how many elements tensors have at most in TestLargeExtents")
+var largest = flag.Int("largest", 400, "how many elements tensors have at most in TestLargeExtents")
 
 func TestSingleExtents(t *testing.T) {
 	worksWith(t, 1, kit.SingleExtents(t), "conv_2d", "multihead_attention", "layer_norm")

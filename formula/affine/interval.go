@@ -56,7 +56,7 @@ func (i Interval) Quotient(j Interval) Interval {
 	if !i.Known || !j.Known || j.Lo <= 0 {
 		return Interval{}
 	}
-	return Interval{min(floor(i.Lo, j.Lo), floor(i.Lo, j.Hi)), max(floor(i.Hi, j.Lo), floor(i.Hi, j.Hi)), true}
+	return Interval{min(Floor(i.Lo, j.Lo), Floor(i.Lo, j.Hi)), max(Floor(i.Hi, j.Lo), Floor(i.Hi, j.Hi)), true}
 }
 
 // Modulo returns the interval of x % y for x in i and y in j. It is unknown unless all divisors are at least
@@ -65,15 +65,15 @@ func (i Interval) Modulo(j Interval) Interval {
 	switch {
 	case !j.Known || j.Lo <= 0:
 		return Interval{}
-	case i.Known && j.Lo == j.Hi && floor(i.Lo, j.Lo) == floor(i.Hi, j.Lo): // no multiple lies between
-		q := floor(i.Lo, j.Lo) * j.Lo
+	case i.Known && j.Lo == j.Hi && Floor(i.Lo, j.Lo) == Floor(i.Hi, j.Lo): // no multiple lies between
+		q := Floor(i.Lo, j.Lo) * j.Lo
 		return Interval{i.Lo - q, i.Hi - q, true}
 	}
 	return Interval{0, j.Hi - 1, true}
 }
 
-// floor returns x / d, rounded down, for d > 0.
-func floor(x, d int) int {
+// Floor returns x / d, rounded down, for d > 0.
+func Floor(x, d int) int {
 	q := x / d
 	if x%d < 0 {
 		q--

@@ -76,11 +76,12 @@ func (codec) Marshal(v any) ([]byte, error) {
 }
 
 func (codec) Unmarshal(data []byte, v any) error {
+	data = bytes.Clone(data) // the reader uses it again, and decoded strings in lists of unions are parts of it
 	if raw, ok := v.(*jsonrpc2.RawMessage); ok {
-		*raw = append(jsonrpc2.RawMessage{}, data...)
+		*raw = data
 		return nil
 	}
-	return protocol.Unmarshal(bytes.Clone(data), v) // strings in lists of unions are parts of its argument, and the reader reuses data
+	return protocol.Unmarshal(data, v)
 }
 
 type server struct {

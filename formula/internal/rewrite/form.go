@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	algebra "github.com/opgen/opgen/formula/affine"
 	"github.com/opgen/opgen/formula/reduction"
 	"github.com/opgen/opgen/formula/term"
 )
@@ -208,13 +209,14 @@ func settled(n *term.Term) *term.Term {
 		}
 	}
 	if m.Op == term.Quotient || m.Op == term.Modulo { // (i + 32) % 64 for an i below 32, as ranges that are divided have
-		d, known := m.Args[1].Known()
-		if known && d > 0 && ofIndices(m.Args[0]) {
-			b := Linear(m.Args[0]).Bounds()
-			if q := floor(b.Lo, d); q == floor(b.Hi, d) && m.Op == term.Quotient {
-				return term.Number(q)
-			} else if q == floor(b.Hi, d) {
-				m = shiftedBy(m.Args[0], -q*d)
+		if d, known := m.Args[1].Known(); known && d > 0 && ofIndices(m.Args[0]) {
+			q := Linear(m.Args[0]).Bounds().Quotient(algebra.Exactly(d))
+			switch {
+			case q.Lo != q.Hi:
+			case m.Op == term.Quotient:
+				return term.Number(q.Lo)
+			default:
+				m = shiftedBy(m.Args[0], -q.Lo*d)
 			}
 		}
 	}

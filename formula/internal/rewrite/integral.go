@@ -19,7 +19,7 @@ func integral(n *term.Term) *term.Term {
 	}
 	x, y := m.Args[0], m.Args[1]
 	switch {
-	case ofIndices(x) && wholeSide(y):
+	case ofIndices(x) && nearConstant(y):
 		c := y.Float
 		if m.Op == term.Less { // x < c
 			return term.Compare(m.Op, x, term.Number(int(math.Ceil(c))))
@@ -27,7 +27,7 @@ func integral(n *term.Term) *term.Term {
 		if m.Op == term.AtMost || c == math.Floor(c) {
 			return term.Compare(m.Op, x, term.Number(int(math.Floor(c))))
 		}
-	case ofIndices(y) && wholeSide(x):
+	case ofIndices(y) && nearConstant(x):
 		c := x.Float
 		if m.Op == term.Less { // c < y
 			return term.Compare(m.Op, term.Number(int(math.Floor(c))), y)
@@ -52,7 +52,7 @@ func ofIndices(n *term.Term) bool {
 	return len(f.Vars) > 0 && len(f.Rest) == 0 && b.Known && max(b.Hi, -b.Lo) < mostIntegral
 }
 
-// wholeSide reports whether n is a real constant that is no further away than integers of indices are.
-func wholeSide(n *term.Term) bool {
+// nearConstant reports whether n is a real constant that is no further away than integers of indices are.
+func nearConstant(n *term.Term) bool {
 	return n.Op == term.Constant && n.Kind == term.Real && math.Abs(n.Float) < mostIntegral
 }

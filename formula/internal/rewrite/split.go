@@ -3,6 +3,7 @@ package rewrite
 import (
 	"slices"
 
+	algebra "github.com/opgen/opgen/formula/affine"
 	"github.com/opgen/opgen/formula/term"
 )
 
@@ -282,8 +283,8 @@ func changesAt(op term.Op, factor, base int) []int {
 	if !up {
 		factor, base = -factor, -base
 	}
-	// Both sides are equal at -base / factor. below is the greatest integer up to it, above the least above.
-	below, above := floor(-base, factor), -floor(base, factor)
+	// Both sides are equal at -base / factor. Rounded down, this is below; rounded up, it is above.
+	below, above := algebra.Floor(-base, factor), -algebra.Floor(base, factor)
 	switch {
 	case op == term.Equal || op == term.Unequal:
 		if below != above {
@@ -294,14 +295,6 @@ func changesAt(op term.Op, factor, base int) []int {
 		return []int{above}
 	}
 	return []int{below + 1}
-}
-
-// floor returns the greatest integer up to x / d, for a d above 0.
-func floor(x, d int) int {
-	if x < 0 {
-		return -((d - 1 - x) / d)
-	}
-	return x / d
 }
 
 // unrolled unrolls a short innermost loop with negative strides, which would make short strips. The
